@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use firstflight_report::Folder;
 use firstflight_report::reproduction::{
-    IMAGES, RESULTS, VERDICTS, html, pages, picture_of, readings_file, readings_json, readings_page, results,
-    verdicts,
+    IMAGES, RESULTS, VERDICTS, html, pages, picture_of, readings_file, readings_json, readings_page,
+    readings_stem, results, verdicts,
 };
 use firstflight_reproduce::checked::{Checked, PointOf};
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
-use firstflight_reproduce::readings::score;
+use firstflight_reproduce::readings::{Scores, score};
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
 use firstflight_reproduce::sequential::{Replications, next};
 use firstflight_scenario::file::open;
@@ -65,9 +65,17 @@ pub(crate) struct Options {
         value_parser = whole::<u64>(0..=1_000_000)
     )]
     further: u64,
-    /// Score all lines of a paper under every joint choice of what the paper leaves open, and print the table
-    #[arg(long, conflicts_with_all = ["quick", "replications", "seed", "further", "results"])]
-    readings: bool,
+    /// Score lines of a paper under every joint choice of what the paper leaves open, and print the tables; with PART only the
+    /// table of readings-PART.toml
+    #[arg(
+        long,
+        value_name = "PART",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with_all = ["quick", "replications", "seed", "further", "results"]
+    )]
+    readings: Option<String>,
     /// Read the papers from this folder instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
@@ -102,8 +110,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     // Errors in the files come before anything is written.
     let memory = Some(options.memory.bytes()?);
     definitions(&library, memory).map_err(Failure::new)?;
-    if options.readings {
-        return readings(options, &library, &what, memory);
+    if let Some(part) = &options.readings {
+        return readings(options, part, &library, &what, memory);
     }
     let claim = match &what {
         What::Line(id) => library.claim(id),
@@ -160,10 +168,16 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     show(&(text + "\n" + &places(&written)))
 }
 
-/// Scores the readings of a paper. Its runs are kept in the store, like all others.
-fn readings(options: &Options, library: &Library, what: &What, memory: Option<u64>) -> Result<(), Failure> {
+/// Scores the readings of a paper, of all its tables or of one part. Its runs are kept in the store, like all others.
+fn readings(
+    options: &Options,
+    part: &str,
+    library: &Library,
+    what: &What,
+    memory: Option<u64>,
+) -> Result<(), Failure> {
     let with = || {
-        let all = library.papers.iter().filter(|paper| paper.readings.is_some());
+        let all = library.papers.iter().filter(|paper| !paper.readings.is_empty());
         all.map(|paper| paper.about.key.as_str()).collect::<Vec<_>>().join(", ")
     };
     let wrong = |problem: &str| {
@@ -172,20 +186,42 @@ fn readings(options: &Options, library: &Library, what: &What, memory: Option<u6
     };
     let What::Paper(folder) = what else { return Err(wrong("--readings scores a whole paper").into()) };
     let paper = library.papers.iter().find(|paper| paper.folder == *folder).expect("it was found before");
-    if paper.readings.is_none() {
+    if paper.readings.is_empty() {
         return Err(wrong("the paper has no readings").into());
     }
-    let provenance = Provenance { version: env!("FIRSTFLIGHT_VERSION").into(), command: command_line() };
-    let scores = score(&Simulator, library, paper, &store(&options.out)?, provenance, memory, &Bar::new())
-        .map_err(Failure::new)?;
-    let page = readings_page(library, &scores);
+    let parts = || paper.readings.keys().map(String::as_str);
+    if !part.is_empty() && parts().all(|known| known != part) {
+        let known: Vec<String> = parts().filter(|known| !known.is_empty()).map(quoted).collect();
+        let expected = match known.is_empty() {
+            true => "--readings without a part: the paper has one table".to_owned(),
+            false => format!("one of: {}", known.join(", ")),
+        };
+        let problem = format!("the paper has no readings-{}.toml", clipped(part));
+        return Err(wrong_at("--readings", problem).expecting(expected).near(nearest(part, parts())).into());
+    }
+    let store = store(&options.out)?;
     let mut files = Folder::open(&options.out)?;
-    files.stage(&readings_file(folder), |file| file.write_all(readings_json(&scores).as_bytes()))?;
-    files.stage(&format!("{folder}-readings.md"), |file| file.write_all(page.as_bytes()))?;
+    let mut all = vec![];
+    for part in parts().filter(|known| part.is_empty() || *known == part) {
+        let provenance = Provenance { version: env!("FIRSTFLIGHT_VERSION").into(), command: command_line() };
+        let scores = score(&Simulator, library, paper, part, &store, provenance, memory, &Bar::new())
+            .map_err(Failure::new)?;
+        let (json, page) = (readings_json(&scores), readings_page(library, &scores));
+        files.stage(&readings_file(folder, part), |file| file.write_all(json.as_bytes()))?;
+        let name = format!("{}.md", readings_stem(folder, part));
+        files.stage(&name, |file| file.write_all(page.as_bytes()))?;
+        all.push(scores);
+    }
     let written = files.commit()?;
     if options.json {
-        return print(&json_line(&scores));
+        return print(&json_line(&all));
     }
+    let tables: Vec<String> = all.iter().map(scored).collect();
+    show(&(tables.join("\n") + "\n" + &places(&written)))
+}
+
+/// Table of the readings of one part.
+fn scored(scores: &Scores) -> String {
     use Align::{Left, Right};
     let rows: Vec<[String; 5]> = scores
         .readings
@@ -208,7 +244,7 @@ fn readings(options: &Options, library: &Library, what: &What, memory: Option<u6
         })
         .collect();
     let columns = [("reading", Left), ("statements", Right), ("lines", Right), ("fitted", Right), ("", Left)];
-    show(&(table(columns, &rows) + "\n" + &places(&written)))
+    table(columns, &rows)
 }
 
 /// Makes the runs of `selection`, and further ones for undecided statements within `budget` packet hops.
@@ -356,6 +392,9 @@ fn explained(row: &Judged, library: &Library) -> String {
     }
     if !row.why.is_empty() {
         out += &format!("\n{}\n", row.why);
+    }
+    if let Some(revised) = &row.revised {
+        out += &format!("\nChanged after results had been seen: {revised}\n");
     }
     for fitted in &row.fitted {
         out += &format!("\nFitted to {}: {}.\n", fitted.to.join(", "), fitted.value);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use firstflight_report::reproduction::{
-    RESULTS, VERDICTS, pages, readings_file, readings_json, readings_page, results, verdicts,
+    RESULTS, VERDICTS, pages, readings_file, readings_json, readings_page, readings_stem, results, verdicts,
 };
 use firstflight_reproduce::checked::Outcome;
 use firstflight_reproduce::evidence::{Evidence, Measured};
@@ -89,19 +89,20 @@ fn published_pages_are_those_that_results_give() {
     }
     // Scores of readings are measured by a command of their own; their pages follow from them.
     let mut scored = vec![];
-    for paper in &library.papers {
-        let Ok(text) = std::fs::read_to_string(folder().join(readings_file(&paper.folder))) else { continue };
+    let tables = library.papers.iter().flat_map(|paper| paper.readings.iter().map(move |one| (paper, one)));
+    for (paper, (part, readings)) in tables {
+        let file = readings_file(&paper.folder, part);
+        let Ok(text) = std::fs::read_to_string(folder().join(&file)) else { continue };
         let scores: Scores = serde_json::from_str(&text).expect("scores as this program writes them");
         assert_eq!(readings_json(&scores), text);
-        let page = format!("{}-readings.md", paper.folder);
+        let page = format!("{}.md", readings_stem(&paper.folder, part));
         let there = std::fs::read_to_string(folder().join(&page)).unwrap_or_default();
         assert!(there == readings_page(&library, &scores), "docs/reproduction/{page} is stale");
-        let readings = paper.readings.as_ref().expect("the paper has readings");
         assert_eq!(scores.readings.len(), readings.all().len(), "{page}");
         assert!(scores.readings.iter().all(|one| {
             one.lines.iter().map(|line| &line.id).collect::<BTreeSet<_>>() == readings.lines.iter().collect()
         }));
-        scored.extend([readings_file(&paper.folder), page]);
+        scored.extend([file, page]);
     }
     assert!(!scored.is_empty());
     let wanted: BTreeSet<String> =

@@ -27,6 +27,9 @@ pub struct Claim {
     /// Remark, always printed.
     #[serde(default)]
     pub note: Option<String>,
+    /// Change of the statements that was made after results had been seen, with its reason; always printed.
+    #[serde(default)]
+    pub revised: Option<String>,
     /// Cause of a difference, printed where the claim differs; `because` and `turns` show it.
     #[serde(default)]
     pub cause: Option<String>,

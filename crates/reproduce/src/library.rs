@@ -52,8 +52,9 @@ pub struct Paper {
     pub tables: Vec<Table>,
     /// Values that ns-2 measures.
     pub ns2: Vec<Ns2>,
-    /// Joint choices of what the paper leaves open.
-    pub readings: Option<Readings>,
+    /// Tables of joint choices of what the paper leaves open, by their part: "" of `readings.toml`, `exp` of
+    /// `readings-exp.toml`.
+    pub readings: BTreeMap<String, Readings>,
 }
 
 /// `paper.toml`.
@@ -201,7 +202,7 @@ impl Library {
             }
         }
         for paper in &self.papers {
-            paper.readings.iter().try_for_each(|readings| readings.check(paper))?;
+            paper.readings.iter().try_for_each(|(part, readings)| readings.check(paper, part))?;
         }
         for paper in &mut self.papers {
             let file = format!("{}/claims.toml", paper.folder);
@@ -276,7 +277,7 @@ fn paper(folder: &str, files: &BTreeMap<String, String>) -> Result<Paper, PaperE
         figures: vec![],
         tables: vec![],
         ns2: vec![],
-        readings: None,
+        readings: BTreeMap::new(),
     };
     let prefix = format!("{folder}/");
     for path in files.keys().filter(|path| path.starts_with(&prefix)) {
@@ -297,7 +298,10 @@ fn paper(folder: &str, files: &BTreeMap<String, String>) -> Result<Paper, PaperE
                 paper.tables.extend(table);
             }
             None if is(name, "ns2") => paper.ns2.extend(read::<Ns2Values>(files, path)?.measured),
-            None if name == "readings.toml" => paper.readings = Some(read(files, path)?),
+            None if is(name, "readings") => {
+                let part = name["readings".len()..].trim_end_matches(".toml").trim_start_matches('-');
+                paper.readings.insert(part.to_owned(), read(files, path)?);
+            }
             None => {}
         }
     }

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use firstflight_study::host::Host;
 use firstflight_study::progress::Progress;
-use firstflight_study::sweep::wrong;
+use firstflight_study::sweep::{Axis, wrong};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::PaperError;
 use crate::evidence::{Evidence, Provenance};
+use crate::claim::Statement;
+use crate::expression::Label;
 use crate::judge::{Judged, Verdict, judge};
 use crate::library::{Library, Paper};
 use crate::run::{Selection, Store, run};
 
-/// `readings.toml`: the choices that a paper leaves open. Readings are all combinations of their points.
+/// `readings.toml` or `readings-<part>.toml`: the choices that a paper leaves open. Readings are all combinations of their points.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readings {
@@ -22,6 +24,13 @@ pub struct Readings {
     pub about: String,
     /// Ids of the lines that are scored.
     pub lines: Vec<String>,
+    /// Replications of every experiment that has more than one, in place of the number in its file.
+    #[serde(default)]
+    pub replications: Option<u32>,
+    /// Names of points of axes that are not run, because they take most of the time. Statements that need such a point, or an
+    /// experiment without others, are not scored.
+    #[serde(default)]
+    pub without: Vec<String>,
     /// The choices.
     #[serde(rename = "choice")]
     pub choices: Vec<Choice>,
@@ -101,6 +110,9 @@ pub struct Scores {
     pub provenance: Provenance,
     /// Folder of the paper.
     pub paper: String,
+    /// Part of the paper: "" of `readings.toml`, `exp` of `readings-exp.toml`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub part: String,
     /// Names of the choices.
     pub choices: Vec<String>,
     /// Packets times links of all runs.
@@ -111,11 +123,23 @@ pub struct Scores {
 
 impl Readings {
     /// Checks that the lines, the scenarios and the points exist, and that each choice has one value as printed.
-    pub(crate) fn check(&self, paper: &Paper) -> Result<(), PaperError> {
-        let place = |what: &str| format!("{}/readings.toml: {what}", paper.folder);
+    pub(crate) fn check(&self, paper: &Paper, part: &str) -> Result<(), PaperError> {
+        let place = |what: &str| format!("{}/{}: {what}", paper.folder, file(part));
         for id in &self.lines {
             if paper.claims.iter().all(|claim| claim.id != *id) {
                 return Err(wrong(place(id), "no claim of the paper has this id"));
+            }
+        }
+        if self.replications.is_some_and(|replications| replications < 2) {
+            return Err(wrong(place("replications"), "too few for an interval").expecting("at least 2"));
+        }
+        let every = || paper.experiments.values().flat_map(|one| &one.axes).flat_map(|axis| &axis.points);
+        if let Some(point) = self.without.iter().find(|name| every().all(|point| point.name != **name)) {
+            return Err(wrong(place("without"), format!("no axis has a point \"{point}\"")));
+        }
+        for claim in paper.claims.iter().filter(|claim| self.lines.contains(&claim.id)) {
+            if !claim.statements.iter().any(|one| claim.is_judged(one) && self.is_run(paper, one)) {
+                return Err(wrong(place(&claim.id), "no statement is scored without these points"));
             }
         }
         for choice in &self.choices {
@@ -159,18 +183,57 @@ impl Readings {
         self.choices.iter().zip(reading).map(|(choice, &point)| &choice.points[point])
     }
 
+    /// Whether a statement needs no point that is left out.
+    fn is_run(&self, paper: &Paper, statement: &Statement) -> bool {
+        statement.that.references().iter().all(|(name, labels)| {
+            let Some(experiment) = paper.experiments.get(*name) else { return true };
+            let left = experiment.axes.iter().all(|axis| !self.leaves_none(axis));
+            left && !labels.iter().any(|label| self.leaves_out(&experiment.axes, label))
+        })
+    }
+
+    /// Whether an axis has no point but those that are left out.
+    fn leaves_none(&self, axis: &Axis) -> bool {
+        axis.points.iter().all(|point| self.without.contains(&point.name))
+    }
+
+    /// Whether a label names a point that is left out, by its name or as the nearest to a number.
+    fn leaves_out(&self, axes: &[Axis], label: &Label) -> bool {
+        let out = |name: &String| self.without.contains(name);
+        if axes.iter().flat_map(|axis| &axis.points).any(|point| point.name == label.point) {
+            return out(&label.point);
+        }
+        let named = axes.iter().find(|axis| label.axis.as_ref() == Some(&axis.name));
+        let (Some(axis), Ok(x)) = (named, label.point.parse::<f64>()) else { return false };
+        let all = axis.dimension();
+        let near = all.points.iter().zip(&all.x).min_by(|a, b| (a.1 - x).abs().total_cmp(&(b.1 - x).abs()));
+        near.is_some_and(|(name, _)| out(name))
+    }
+
     /// The paper under a reading: its experiments with the changes, and its claims without their causes, which are of other
     /// readings.
     fn apply(&self, paper: &Paper, reading: &[usize]) -> Paper {
         let mut paper = paper.clone();
         paper.ns2.clear();
+        let whole = paper.clone();
         for claim in &mut paper.claims {
+            // Experiments of statements that are not judged need not run.
+            let judged: Vec<bool> = claim.statements.iter().map(|one| claim.is_judged(one)).collect();
+            let mut judged = judged.into_iter();
+            claim.statements.retain(|one| judged.next() == Some(true) && self.is_run(&whole, one));
             claim.because.clear();
             claim.turns.clear();
             claim.refuted = None;
             claim.refutation.clear();
         }
+        paper.experiments.retain(|_, one| !one.axes.iter().any(|axis| self.leaves_none(axis)));
         for experiment in paper.experiments.values_mut() {
+            if let Some(replications) = self.replications.filter(|_| experiment.replications > 1) {
+                experiment.replications = replications;
+            }
+            for axis in &mut experiment.axes {
+                axis.points.retain(|point| !self.without.contains(&point.name));
+            }
             let scenario = experiment.scenario.clone();
             let changes = self.taken(reading).flat_map(|taken| &taken.changes);
             for change in changes.filter(|change| change.scenarios.contains(&scenario)) {
@@ -197,25 +260,37 @@ impl Readings {
     }
 }
 
-/// Runs and judges every reading of a paper. Runs in the store are not made again.
+/// Name of the file of a table.
+fn file(part: &str) -> String {
+    match part {
+        "" => "readings.toml".into(),
+        part => format!("readings-{part}.toml"),
+    }
+}
+
+/// Runs and judges every reading of one table of a paper. Runs in the store are not made again.
 ///
 /// # Errors
-/// If the paper has no readings, or a run fails.
+/// If the paper has no such table, or a run fails.
+#[expect(clippy::too_many_arguments, reason = "one call, from the command")]
 pub fn score(
     host: &dyn Host,
     library: &Library,
     paper: &Paper,
+    part: &str,
     store: &Store,
     provenance: Provenance,
     memory: Option<u64>,
     progress: &dyn Progress,
 ) -> Result<Scores, PaperError> {
-    let readings = paper.readings.as_ref().ok_or_else(|| {
-        wrong(paper.folder.clone(), "the paper has no readings.toml").expecting("a paper that has one")
+    let readings = paper.readings.get(part).ok_or_else(|| {
+        let problem = format!("the paper has no {}", file(part));
+        wrong(paper.folder.clone(), problem).expecting("a paper that has one")
     })?;
     let mut scores = Scores {
         provenance,
         paper: paper.folder.clone(),
+        part: part.to_owned(),
         choices: readings.choices.iter().map(|choice| choice.name.clone()).collect(),
         packet_hops: 0,
         readings: vec![],

@@ -8,6 +8,7 @@ use firstflight_reproduce::checked::Outcome;
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
+use firstflight_reproduce::readings::score;
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
 use firstflight_study::progress::{Progress, Silent};
 use firstflight_study::simulator::Simulator;
@@ -405,4 +406,79 @@ fn the_limit_of_the_memory_holds_for_the_list_of_cells() {
         definitions(&library, Some(1_000)).expect_err("two cells of more than 1000 bytes").to_string();
     assert!(error.contains("axes") && error.contains("--memory raises the limit"), "{error}");
     assert!(definitions(&library, Some(1_000_000)).is_ok());
+}
+
+/// Two readings of the stream's start, scored on statements about both rates.
+const READINGS: &str = r#"
+about = "x"
+lines = ["XX-01"]
+replications = 3
+without = ["5 Mbit/s"]
+[[choice]]
+name = "start of the stream"
+[[choice.point]]
+name = "5 s"
+printed = true
+[[choice.point]]
+name = "3 s"
+fitted = 1
+[[choice.point.change]]
+scenarios = ["two-halves.toml"]
+set = { "udp.cbr.start" = "3 s" }
+"#;
+
+/// The last two statements need the point that is left out.
+const READ: &str = r#"
+[[claim]]
+id = "XX-01"
+[[claim.statement]]
+that = "halves.second"
+is = 0.25
+word = "hundredth"
+[[claim.statement]]
+that = "halves.first"
+is = 0.25
+word = "hundredth"
+[[claim.statement]]
+that = "halves.second[5 Mbit/s] > halves.second[2.5 Mbit/s]"
+[[claim.statement]]
+that = "halves.second[rate=5.1] > 0.4"
+[[claim]]
+id = "XX-02"
+not_checkable = "x"
+[[claim]]
+id = "XX-03"
+not_checkable = "x"
+"#;
+
+#[test]
+fn readings_score_what_is_run_under_every_joint_choice() {
+    let folder = Folder::new(&[("x/claims.toml", READ), ("x/readings-half.toml", READINGS)]);
+    let library = folder.library();
+    let paper = &library.papers[0];
+    assert_eq!(paper.readings.keys().collect::<Vec<_>>(), ["half"]);
+    let scores = score(&Simulator, &library, paper, "half", &none(), Provenance::default(), None, &Silent)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let rows: Vec<_> = scores.readings.iter().map(|one| (one.held(), one.fitted, one.printed)).collect();
+    // From 5 s on the stream fills a quarter of the second half, from 3 s on of both.
+    assert_eq!(rows, [((1, 2), 0, true), ((2, 2), 1, false)]);
+    assert_eq!(scores.best(), Some(&scores.readings[0]));
+}
+
+#[test]
+fn readings_that_cannot_be_scored_are_refused() {
+    let error = |from: &str, to: &str| {
+        let readings = READINGS.replace(from, to);
+        assert_ne!(readings, READINGS);
+        let folder = Folder::new(&[("x/claims.toml", READ), ("x/readings.toml", &readings)]);
+        Library::open(&folder.0).expect_err("a wrong file").to_string()
+    };
+    for (from, to, expected) in [
+        ("replications = 3", "replications = 1", "too few for an interval"),
+        ("[\"5 Mbit/s\"]", "[\"7 Mbit/s\"]", "no axis has a point \"7 Mbit/s\""),
+        ("[\"5 Mbit/s\"]", "[\"5 Mbit/s\", \"2.5 Mbit/s\"]", "no statement is scored without these points"),
+    ] {
+        let found = error(from, to);
+        assert!(found.contains(expected) && found.contains("readings.toml"), "{found}");
+    }
 }

@@ -24,6 +24,7 @@ array set cell {
     from      20
     duration  120
     apart     0
+    legacy    0
     late      0
     lateat    100
     lateto    200
@@ -44,6 +45,7 @@ array set cell {
 # from      s, beginning of what is measured
 # apart     s between the starts of the forward flows
 # late      forward flows from lateat to lateto, s, beside the others
+# legacy    packets, Scalable TCP's window up to which it has Reno's rules; 0: none
 # every     s; prints the forward flows' rates (Mbit/s), the bottleneck's
 #           utilisation and its queue (packets) over each such interval, 0: no
 
@@ -126,6 +128,7 @@ proc connection {a b start stop} {
     $ns at $start "$ftp start"
     if {$stop > 0} { $ns at $stop "$ftp stop" }
     if {$cell(rule) eq "exp"} { $ns at $start "follow $tcp -1 1" }
+    if {$cell(rule) eq "stcp" && $cell(legacy) > 0} { $ns at $start "keep_legacy $tcp" }
     return $tcp
 }
 
@@ -139,6 +142,26 @@ proc follow {tcp cuts w0} {
     $tcp set increase_num_ [expr {0.05 * ($w - $w0 + sqrt($w0))}]
     $ns after 0.03 [list follow $tcp $now $w0]
 }
+
+# Keeps Reno's rules up to the legacy window: 1 / w for each ACK, half given up at a loss.
+proc keep_legacy {tcp} {
+    global ns cell
+    set w [$tcp set cwnd_]
+    set small [expr {$w <= $cell(legacy)}]
+    $tcp set increase_num_ [expr {$small ? 1.0 / $w : 0.01}]
+    $tcp set decrease_num_ [expr {$small ? 0.5 : 0.875}]
+    $ns after 0.01 [list keep_legacy $tcp]
+}
+
+# Mean window of the forward flows, packets: a sample every 0.1 s.
+set sampled 0
+set samples 0
+proc sample {} {
+    global ns measured sampled samples
+    foreach tcp $measured { set sampled [expr {$sampled + [$tcp set cwnd_]}]; incr samples }
+    $ns after 0.1 sample
+}
+$ns at $cell(from) sample
 
 set measured {}
 for {set i 0} {$i < $cell(forward)} {incr i} { lappend measured [connection $r1 $r2 [expr {$i * $cell(apart)}] 0] }
@@ -181,7 +204,7 @@ $ns at $cell(duration) {
     foreach n $acked { set squares [expr {$squares + double($n) * $n}] }
     puts "{\"utilization\":[format %.4f [expr {8e-6 * $bytes / ($cell(rate) * $time)}]],\"drops\":$drops,\
 \"drop_share\":[format %.6f [expr {$drops / double($arrivals)}]],\"mean_queue_packets\":[format %.2f [expr {$waited / $time}]],\
-\"jain\":[format %.4f [expr {double($sum) * $sum / ([llength $acked] * $squares)}]],\"delivered\":\[[join $acked ,]\]}"
+\"window_packets\":[format %.2f [expr {$sampled / $samples}]],\"jain\":[format %.4f [expr {double($sum) * $sum / ([llength $acked] * $squares)}]],\"delivered\":\[[join $acked ,]\]}"
     exit 0
 }
 $ns run

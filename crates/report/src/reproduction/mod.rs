@@ -20,7 +20,7 @@ use firstflight_reproduce::library::Library;
 pub use evidence_plot::picture_of;
 pub use html::html;
 pub(crate) use html::{STYLE, embedded, styles};
-pub use readings::{readings_file, readings_json, readings_page};
+pub use readings::{readings_file, readings_json, readings_page, readings_stem};
 
 /// Name of the first page.
 pub const FIRST: &str = "README.md";

@@ -23,7 +23,7 @@ pub(super) fn page(
          open]({}{LINES}).\n\n",
         about.authors, about.title, about.venue, about.year, paper.folder, paper.folder
     );
-    if paper.readings.is_some() {
+    if !paper.readings.is_empty() {
         out += &format!(
             "`firstflight reproduce {} --readings` scores the lines under every joint choice of what the paper leaves open.\n\n",
             about.key
@@ -135,6 +135,9 @@ fn line(library: &Library, paper: &Paper, row: &Judged) -> String {
     out += &format!("The paper ({scenario}): {}\n\n", text(&row.expected));
     if let Some(says) = &row.says {
         out += &format!("> {}\n\n", text(says));
+    }
+    if let Some(revised) = &row.revised {
+        out += &format!("Changed after results had been seen: {}\n\n", text(revised));
     }
     if !row.why.is_empty() {
         out += &format!("{}\n\n", text(&row.why));

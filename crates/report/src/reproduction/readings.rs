@@ -7,9 +7,17 @@ use firstflight_reproduce::readings::{Scored, Scores};
 use super::LINES;
 use super::markdown::{cell, code, text};
 
-/// File of the scores of a paper.
-pub fn readings_file(folder: &str) -> String {
-    format!("{folder}-readings.json")
+/// Name of the files of a table of readings, without ending.
+pub fn readings_stem(folder: &str, part: &str) -> String {
+    match part {
+        "" => format!("{folder}-readings"),
+        part => format!("{folder}-{part}-readings"),
+    }
+}
+
+/// File of the scores of a table of readings.
+pub fn readings_file(folder: &str, part: &str) -> String {
+    format!("{}.json", readings_stem(folder, part))
 }
 
 /// Content of [`readings_file`], one reading a line for readable diffs.
@@ -18,13 +26,21 @@ pub fn readings_json(scores: &Scores) -> String {
     text.replace("{\"taken\":", "\n{\"taken\":") + "\n"
 }
 
-/// The page `<folder>-readings.md`.
+/// The page of a table of readings, [`readings_stem`] with `.md`.
 pub fn readings_page(library: &Library, scores: &Scores) -> String {
     let paper = library.papers.iter().find(|paper| paper.folder == scores.paper);
     let title = paper.map_or(scores.paper.as_str(), |paper| &paper.about.title);
     let mut out = format!("# {}: readings\n\n", text(title));
-    if let Some(about) = paper.and_then(|paper| paper.readings.as_ref()).map(|readings| &readings.about) {
-        out += &format!("{}\n\n", text(about));
+    if let Some(readings) = paper.and_then(|paper| paper.readings.get(&scores.part)) {
+        out += &format!("{}\n\n", text(&readings.about));
+        let seeds = readings.replications.map(|n| format!("{n} seeds of each experiment that has more than one"));
+        let without = Some(&readings.without).filter(|without| !without.is_empty()).map(|without| {
+            format!("without {}: statements that need them are not scored", without.join(", "))
+        });
+        let smaller: Vec<String> = seeds.into_iter().chain(without).collect();
+        if !smaller.is_empty() {
+            out += &format!("**Smaller than the lines' own runs**: {}.\n\n", text(&smaller.join("; ")));
+        }
     }
     out += &format!(
         "A reading is one joint choice of what the paper leaves open. It is applied to all of these lines at once, and nothing is chosen line \

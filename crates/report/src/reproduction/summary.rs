@@ -40,6 +40,20 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         asserted.len(),
         count(&asserted, Verdict::Matches),
     );
+    let revised = counted.iter().filter(|row| row.revised.is_some());
+    let links: Vec<String> = revised
+        .filter_map(|row| {
+            let (paper, _) = library.claim(&row.id)?;
+            Some(format!("[{}]({}{LINES}#{})", row.id, paper.folder, row.id.to_lowercase()))
+        })
+        .collect();
+    if !links.is_empty() {
+        out += &format!(
+            "The statements of {} lines were changed after results had been seen, and each of them has the reason: {}.\n\n",
+            links.len(),
+            links.join(", ")
+        );
+    }
     out += "| paper | lines | matches | partly | undecided | differs | refuted | not checkable |\n\
             |---|--:|--:|--:|--:|--:|--:|--:|\n";
     for paper in &library.papers {

@@ -35,6 +35,9 @@ impl<'a, S: Source> Reading<'a, S> {
             Expression::Reference { experiment, metric, labels } => {
                 let all = self.source.metric(experiment, metric)?;
                 labels.iter().try_fold(all.clone(), |array, label| {
+                    if let Some((axis, from, to)) = range(&array, label) {
+                        return Ok(between(&array, axis, from, to));
+                    }
                     let (axis, point) =
                         find(&array, label).map_err(|why| format!("{experiment}.{metric}: {why}"))?;
                     Ok(array.fix(axis, point))
@@ -88,6 +91,28 @@ pub(crate) fn find(array: &Array, label: &Label) -> Result<(usize, usize), Strin
     Ok((axis, nearest.ok_or_else(|| format!("axis {name} has no points"))?))
 }
 
+/// Axis and bounds of a label `axis=from..to`; `None` of any other label, and if a point has this name.
+fn range(array: &Array, label: &Label) -> Option<(usize, f64, f64)> {
+    let axis = array.axis(label.axis.as_deref()?)?;
+    if array.axes[axis].points.contains(&label.point) {
+        return None;
+    }
+    let (from, to) = label.point.split_once("..")?;
+    Some((axis, from.trim().parse().ok()?, to.trim().parse().ok()?))
+}
+
+/// The points of an axis from `from` to `to`, both included.
+fn between(array: &Array, axis: usize, from: f64, to: f64) -> Array {
+    let inside: Vec<bool> = array.axes[axis].x.iter().map(|x| (from..=to).contains(x)).collect();
+    let mut axes = array.axes.clone();
+    let mut keep = inside.iter().copied();
+    axes[axis].points.retain(|_| keep.next() == Some(true));
+    axes[axis].x.retain(|x| (from..=to).contains(x));
+    let points = (0..array.points()).filter(|&index| inside[array.place(index)[axis]]);
+    let values = points.flat_map(|index| array.at(index).to_vec()).collect();
+    Array { axes, samples: array.samples, values }
+}
+
 fn call(function: Function, array: Array, axis: Option<&str>) -> Result<Array, String> {
     let elementwise: fn(f64) -> f64 = match function {
         Function::Log2 => libm::log2,
@@ -96,6 +121,7 @@ fn call(function: Function, array: Array, axis: Option<&str>) -> Result<Array, S
         Function::Floor => f64::floor,
         Function::Ceil => f64::ceil,
         Function::Abs => f64::abs,
+        Function::Highest => return highest(array, axis),
         Function::Rising | Function::Falling => return steps(function, &array.mean(), axis),
         _ => return fold(function, array, axis),
     };
@@ -128,6 +154,28 @@ fn fold(function: Function, array: Array, axis: Option<&str>) -> Result<Array, S
         _ => sum(along) / along.len() as f64,
     };
     Ok(over(&array, axis)?.into_iter().fold(array, |array, axis| array.fold(axis, f)))
+}
+
+/// The largest value so far along an axis, at each of its points. After a missing value it is missing.
+fn highest(mut array: Array, axis: Option<&str>) -> Result<Array, String> {
+    let axes = over(&array, axis)?;
+    let [axis] = axes[..] else {
+        return Err("several axes are open; expected the axis along which values are compared".into());
+    };
+    let stride: usize = array.axes[axis + 1..].iter().map(|axis| axis.points.len()).product();
+    for index in 0..array.points() {
+        if array.place(index)[axis] == 0 {
+            continue;
+        }
+        for sample in 0..array.samples {
+            let at = index * array.samples + sample;
+            let (now, before) = (array.values[at], array.values[at - stride * array.samples]);
+            if before.is_nan() || now < before {
+                array.values[at] = before;
+            }
+        }
+    }
+    Ok(array)
 }
 
 /// Share of the steps along an axis in which the value rises, or falls.
@@ -213,6 +261,29 @@ mod tests {
             assert!(array.values.iter().all(|value| value.is_nan()), "{function}: {array:?}");
         }
         assert_eq!(of("e.m[time=1]").expect_err("no point"), "e.m: axis time has no points");
+    }
+
+    #[test]
+    fn a_range_keeps_its_points_and_leaves_the_axis_open() {
+        assert_eq!(values("e.m[JS, rate=15..40]"), [20., 40., 30., 50.]);
+        assert_eq!(values("sum(e.m[rate=10..20], rate)"), [3., 7., 30., 70.]);
+        let empty = evaluate("e.m[rate=41..50]").expect("a range without points");
+        assert!(empty.values.is_empty() && empty.axes[1].points.is_empty());
+    }
+
+    #[test]
+    fn the_highest_value_so_far_never_falls() {
+        let mut source = One(sample());
+        source.0.values[2..6].copy_from_slice(&[0., 4., 2., f64::NAN]);
+        let of = |text: &str| Reading::of(&source).evaluate(&parse(text).expect(text).first);
+        let values = of("highest(e.m[Reno], rate)").expect("values").values;
+        assert_eq!(values[..5], [1., 3., 1., 4., 2.]);
+        assert!(values[5].is_nan());
+        assert_eq!(of("highest(e.m[JS])").expect("one axis").values, [10., 30., 20., 40., 30., 50.]);
+        // Along the first axis: JS is above Reno everywhere, but for the missing value.
+        let values = of("highest(e.m, scheme)").expect("values").values;
+        assert!(values[6..11] == [10., 30., 20., 40., 30.] && values[11].is_nan());
+        assert!(of("highest(e.m)").expect_err("which axis").contains("several axes"));
     }
 
     #[test]

@@ -41,7 +41,8 @@ pub enum Expression {
 pub struct Label {
     /// Name of the axis, if given.
     pub axis: Option<String>,
-    /// Name of the point, or a number: the nearest point.
+    /// Name of the point, or a number: the nearest point. With an axis also a range `from..to`, both included: the axis stays
+    /// open, with its points in the range.
     pub point: String,
 }
 
@@ -82,6 +83,7 @@ pub enum Function {
     Last,
     Rising,
     Falling,
+    Highest,
     Log2,
     Ln,
     Sqrt,
@@ -92,7 +94,7 @@ pub enum Function {
 
 impl Function {
     /// Functions by name.
-    pub const ALL: [(&'static str, Self); 14] = [
+    pub const ALL: [(&'static str, Self); 15] = [
         ("sum", Self::Sum),
         ("mean", Self::Mean),
         ("min", Self::Min),
@@ -101,6 +103,7 @@ impl Function {
         ("last", Self::Last),
         ("rising", Self::Rising),
         ("falling", Self::Falling),
+        ("highest", Self::Highest),
         ("log2", Self::Log2),
         ("ln", Self::Ln),
         ("sqrt", Self::Sqrt),
@@ -138,21 +141,26 @@ impl Chain {
 
     /// Names of the experiments, one per reference.
     pub fn experiments(&self) -> Vec<&str> {
-        let mut names = vec![];
-        self.sides().for_each(|side| side.experiments(&mut names));
-        names
+        self.references().into_iter().map(|(experiment, _)| experiment).collect()
+    }
+
+    /// Experiment and fixed axes of every reference.
+    pub fn references(&self) -> Vec<(&str, &[Label])> {
+        let mut all = vec![];
+        self.sides().for_each(|side| side.references(&mut all));
+        all
     }
 }
 
 impl Expression {
-    fn experiments<'a>(&'a self, names: &mut Vec<&'a str>) {
+    fn references<'a>(&'a self, all: &mut Vec<(&'a str, &'a [Label])>) {
         match self {
             Self::Number(_) => {}
-            Self::Reference { experiment, .. } => names.push(experiment),
-            Self::Negative(of) | Self::Call { argument: of, .. } => of.experiments(names),
+            Self::Reference { experiment, labels, .. } => all.push((experiment, labels)),
+            Self::Negative(of) | Self::Call { argument: of, .. } => of.references(all),
             Self::Binary(_, a, b) => {
-                a.experiments(names);
-                b.experiments(names);
+                a.references(all);
+                b.references(all);
             }
         }
     }

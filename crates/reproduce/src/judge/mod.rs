@@ -144,6 +144,9 @@ pub struct Judged {
     pub argument: Option<String>,
     /// Reason of a difference or of a claim that cannot be checked, and remarks.
     pub why: String,
+    /// Change of the statements that was made after results had been seen, with its reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revised: Option<String>,
     /// Kind of the line.
     pub kind: String,
     /// Statements of the claim.
@@ -223,6 +226,7 @@ pub fn judge(library: &Library, evidence: &Evidence, not_run: &str) -> Vec<Judge
             judged.expected.clone_from(expected);
         }
         judged.says.clone_from(&claim.says);
+        judged.revised.clone_from(&claim.revised);
         judged.assumed = paper.about.assumed.is_some();
         let uses = |one: &&Fitted| one.to.iter().chain(&one.used_by).any(|id| *id == target.id);
         judged.fitted = paper.about.fitted.iter().filter(uses).cloned().collect();
