@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use crate::PaperError;
-use crate::evidence::{Evidence, Provenance};
 use crate::claim::Statement;
+use crate::evidence::{Evidence, Provenance};
 use crate::expression::Label;
 use crate::judge::{Judged, Verdict, judge};
 use crate::library::{Library, Paper};

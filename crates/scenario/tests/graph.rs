@@ -65,7 +65,8 @@ fn links_are_one_way_unless_they_are_both() {
     assert_eq!(graph.links[0].delay, graph.links[1].delay);
     assert_eq!(graph.links[2].buffer, Limit::Bytes(65_536));
     assert_eq!(graph.links[2].loss, 0.01);
-    let red = Red { min: 2.5, max: 10.0, weight: 0.002, max_p: 0.1, gentle: true, ecn: true, mean_packet: None };
+    let red =
+        Red { min: 2.5, max: 10.0, weight: 0.002, max_p: 0.1, gentle: true, ecn: true, mean_packet: None };
     assert_eq!(graph.links[2].queue, Queue::Red(red));
     assert_eq!(scenario.flows[0].endpoints, Endpoints::Nodes { from: 0, to: 2 });
     assert_eq!(scenario.udp[0].endpoints, Endpoints::Nodes { from: 2, to: 0 });
@@ -179,7 +180,8 @@ fn a_parking_lot_is_a_row_of_routers_with_flows_that_cross_each_hop() {
     assert_eq!(links, ["r0-r1", "r1-r0", "r1-r2", "r2-r1", "r2-r3", "r3-r2"]);
     // 8 Mbit/s x 100.000001 ms = 100 000.001 bytes: half of them are 50 packets, a tenth 10, three tenths 30.
     assert!(graph.links.iter().all(|link| link.buffer == Limit::Packets(50)));
-    let red = Red { min: 10.0, max: 30.0, weight: 0.002, max_p: 0.1, gentle: true, ecn: false, mean_packet: None };
+    let red =
+        Red { min: 10.0, max: 30.0, weight: 0.002, max_p: 0.1, gentle: true, ecn: false, mean_packet: None };
     assert!(graph.links.iter().all(|link| link.queue == Queue::Red(red)));
 
     let flows: Vec<_> = scenario.flows.iter().map(|f| (&f.name[..], f.count, f.endpoints.clone())).collect();

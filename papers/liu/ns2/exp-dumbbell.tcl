@@ -198,6 +198,8 @@ $ns at $cell(duration) {
     set last [totals]
     set time [expr {double($cell(duration) - $cell(from))}]
     foreach {bytes drops arrivals waited} [minus [lrange $last 0 3] [lrange $first 0 3]] {}
+    # The monitor counts bytes in 32 bits.
+    if {$bytes < 0} { set bytes [expr {$bytes + 4294967296.0}] }
     set acked [minus [lindex $last 4] [lindex $first 4]]
     set sum [expr [join $acked +]]
     set squares 0.0

@@ -248,14 +248,8 @@ mod tests {
     /// Packets of `size` bytes for one drop, in byte mode, with ten packets of 1000 bytes waiting.
     fn gap(mean: u32, size: u32, waiting_bytes: u64) -> f64 {
         let mut red = Red::new(RedConfig { mean_bytes: Some(mean), ..CONFIG }, Stream::named(1, "red"));
-        let arrival = Arrival {
-            now: 1000,
-            free_at: 2000,
-            waiting_packets: 1,
-            waiting_bytes,
-            size,
-            ecn_capable: false,
-        };
+        let arrival =
+            Arrival { now: 1000, free_at: 2000, waiting_packets: 1, waiting_bytes, size, ecn_capable: false };
         let n = 400_000;
         let drops = (0..n).filter(|_| red.admit(&arrival) == Verdict::Drop).count();
         f64::from(n) / drops as f64
@@ -288,7 +282,8 @@ mod tests {
     #[test]
     fn in_byte_mode_thresholds_and_limit_count_packets_of_the_mean_size() {
         let offer = |mean_bytes, waiting_bytes| {
-            let config = RedConfig { mean_bytes: Some(mean_bytes), limit: 12, gentle: false, max: 11.0, ..CONFIG };
+            let config =
+                RedConfig { mean_bytes: Some(mean_bytes), limit: 12, gentle: false, max: 11.0, ..CONFIG };
             let mut red = Red::new(config, Stream::named(1, "red"));
             let arrival = Arrival {
                 now: 1000,

@@ -33,7 +33,8 @@ pub fn readings_page(library: &Library, scores: &Scores) -> String {
     let mut out = format!("# {}: readings\n\n", text(title));
     if let Some(readings) = paper.and_then(|paper| paper.readings.get(&scores.part)) {
         out += &format!("{}\n\n", text(&readings.about));
-        let seeds = readings.replications.map(|n| format!("{n} seeds of each experiment that has more than one"));
+        let seeds =
+            readings.replications.map(|n| format!("{n} seeds of each experiment that has more than one"));
         let without = Some(&readings.without).filter(|without| !without.is_empty()).map(|without| {
             format!("without {}: statements that need them are not scored", without.join(", "))
         });

@@ -170,6 +170,14 @@ pub struct Red {
 impl Red {
     /// Default settings on a path with a bandwidth-delay product of `bdp` packets: thresholds of 0.1 and 0.3 BDP, gentle.
     pub const fn for_bdp(bdp: f64) -> Self {
-        Self { min: 0.1 * bdp, max: 0.3 * bdp, weight: 0.002, max_p: 0.1, gentle: true, ecn: false, mean_packet: None }
+        Self {
+            min: 0.1 * bdp,
+            max: 0.3 * bdp,
+            weight: 0.002,
+            max_p: 0.1,
+            gentle: true,
+            ecn: false,
+            mean_packet: None,
+        }
     }
 }
