@@ -130,7 +130,11 @@ fn connection(scale: Scale, share: f64) -> BoxedStrategy<String> {
         line(share, "initial_ssthresh", window()),
         line(share, "receive_window", window()),
         line(share / 3.0, "initial_receive_window", packets(50)),
-        line(share, "receiver", word(&["ack-every-packet", "delayed-ack", "quickack-then-delayed"])),
+        line(
+            share,
+            "receiver",
+            word(&["ack-every-packet", "delayed-ack", "quickack-then-delayed", "tuned-buffer"]),
+        ),
         line(share, "delayed_ack_timer", time(500_000_000)),
         line(share / 3.0, "receiver_reads", (1..100_000_u32).prop_map(|n| format!("\"{n} B\"")).boxed()),
         line(share / 3.0, "byte_counting", flag()),

@@ -63,6 +63,8 @@ words! {
         Delayed = "delayed-ack",
         /// Every packet at first, later as `Delayed` (Linux).
         QuickAckThenDelayed = "quickack-then-delayed",
+        /// The same in front of a receive buffer that grows while the application reads (Linux by default).
+        Tuned = "tuned-buffer",
     }
 }
 

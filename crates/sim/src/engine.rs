@@ -234,6 +234,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             self.send_ack_late(due, leg.next, ack);
         }
         if packet.seq == SYN {
+            self.flows[flow].receiver.on_syn(at);
             let high = header::echo_of_syn(packet.low, packet.high);
             return self.send_ack(at, leg.next, AckOut { seq: 0, low: packet::PUSH_SYN, high });
         }
@@ -279,9 +280,11 @@ impl<'r, O: Observer> Engine<'r, O> {
         if O::ON {
             let size = packet::ack_size(leg.ack_size, packet.low, packet.high);
             let seen = Seen::ack(leg.flow, packet.seq, size, (packet.low, packet.high));
-            self.wire.observer.arrived(at, seen);
+            let offered = self.flows[leg.flow as usize].receiver.offered(packet.seq).at(packet.seq);
+            self.wire.observer.arrived(at, Seen { offered, ..seen });
         }
         let target = &mut self.flows[leg.flow as usize];
+        target.pass_window(packet.seq);
         target.keep_grid(at, self.grid);
         let ack = AckIn { seq: packet.seq, low: packet.low, high: packet.high };
         if self.shared.is_some() || !target.sender.expects(at, &ack) {

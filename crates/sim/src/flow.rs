@@ -61,6 +61,14 @@ impl Flow {
         (&mut self.sender, FlowPort { wire, leg, header: self.header, mss, segmentation: &self.segmentation })
     }
 
+    /// Lets the sender see the window that an ACK up to `next` carries.
+    #[inline(always)]
+    pub(crate) fn pass_window(&mut self, next: u32) {
+        if self.sender.is_offered_a_tuned_window() && next >= self.sender.acked() {
+            self.sender.offer(self.receiver.offered(next));
+        }
+    }
+
     /// Starts the delivery record when the connection is established.
     pub(crate) fn begin_grid(&mut self, step: u64) {
         if self.grid_at == u64::MAX

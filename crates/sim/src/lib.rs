@@ -18,6 +18,7 @@ mod lookahead;
 pub mod observe;
 pub mod outcome;
 pub mod packet;
+mod receive_buffer;
 pub mod receiver;
 mod route;
 pub mod schedule;

@@ -19,6 +19,8 @@ pub struct Seen {
     pub flags: u64,
     /// ACK: SACK blocks `[start, end)`; an empty block ends the list.
     pub blocks: Blocks,
+    /// ACK that arrives: the window that it offers, segments. Zero everywhere else.
+    pub offered: u32,
 }
 
 impl Seen {
@@ -26,18 +28,26 @@ impl Seen {
     pub(crate) fn data(flow: u32, seq: u32, low: u64) -> Self {
         let size = (low & packet::SIZE_MASK) as u32;
         let flags = low & (packet::FLAGS | packet::DROPPABLE);
-        Self { flow, seq, size, kind: Kind::Data, flags, blocks: Blocks::default() }
+        Self { flow, seq, size, kind: Kind::Data, flags, blocks: Blocks::default(), offered: 0 }
     }
 
     /// ACK with the two words that hold its SACK blocks.
     pub(crate) fn ack(flow: u32, seq: u32, size: u32, (low, high): (u64, u64)) -> Self {
         let blocks = packet::unpack_blocks(seq, low, high);
-        Self { flow, seq, size, kind: Kind::Ack, flags: low & packet::FLAGS, blocks }
+        Self { flow, seq, size, kind: Kind::Ack, flags: low & packet::FLAGS, blocks, offered: 0 }
     }
 
     /// Datagram of this UDP source.
     pub(crate) fn udp(source: u32, size: u32) -> Self {
-        Self { flow: source, seq: u32::MAX, size, kind: Kind::Udp, flags: 0, blocks: Blocks::default() }
+        Self {
+            flow: source,
+            seq: u32::MAX,
+            size,
+            kind: Kind::Udp,
+            flags: 0,
+            blocks: Blocks::default(),
+            offered: 0,
+        }
     }
 }
 

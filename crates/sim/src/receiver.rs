@@ -2,6 +2,7 @@
 
 use crate::header;
 use crate::packet::{self, MAX_BLOCKS};
+use crate::receive_buffer::Tuning;
 use crate::sender::stack::ReceiveWindow;
 
 /// Rules for acknowledging in-order data.
@@ -66,6 +67,8 @@ pub struct Receiver {
     /// Segments beyond a hole, as sorted disjoint ranges; ranges before `first` are consumed.
     beyond: Vec<(u32, u32)>,
     first: usize,
+    /// Buffer that grows, if it does.
+    tuning: Option<Box<Tuning>>,
     /// Most recently changed ranges, newest first (RFC 2018 section 4).
     recent: [(u32, u32); MAX_BLOCKS],
     recent_len: usize,
@@ -96,6 +99,7 @@ impl Receiver {
             reports,
             beyond: Vec::new(),
             first: 0,
+            tuning: None,
             recent: [(0, 0); MAX_BLOCKS],
             recent_len: 0,
             window: ReceiveWindow::fixed(u32::MAX),
@@ -112,7 +116,20 @@ impl Receiver {
 
     /// Sets the receive window.
     pub fn reading(self, window: ReceiveWindow) -> Self {
-        Self { window, attentive: self.attentive || window.is_read_late(), ..self }
+        let tuning = window.is_tuned().then(|| Box::new(Tuning::new(window)));
+        Self { window, tuning, attentive: self.attentive || window.is_read_late(), ..self }
+    }
+
+    /// Processes the opening packet of a handshake.
+    pub(crate) fn on_syn(&mut self, now: u64) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.open(now);
+        }
+    }
+
+    /// The window that an ACK up to `next` offers.
+    pub(crate) fn offered(&self, next: u32) -> ReceiveWindow {
+        self.tuning.as_ref().map_or(self.window, |tuning| tuning.at(next))
     }
 
     /// Sets whether the first data segment opens the connection.
@@ -165,6 +182,7 @@ impl Receiver {
         }
         // RFC 5681 section 4.2: out-of-order segments, and those that fill a gap, are acknowledged at once.
         let (low, high) = self.out_of_order(segment, flags);
+        self.tune(now);
         self.unacked = 0;
         self.due = u64::MAX;
         Some(self.ack(low, high))
@@ -173,6 +191,7 @@ impl Receiver {
     #[inline(always)]
     fn in_order(&mut self, now: u64, flags: u64) -> Option<AckOut> {
         self.note_timestamp(flags);
+        self.tune(now);
         self.unacked += 1;
         if self.unacked < self.policy.every
             && flags & packet::PUSH_SYN == 0
@@ -186,6 +205,26 @@ impl Receiver {
         self.unacked = 0;
         self.due = u64::MAX;
         Some(self.ack(0, 0))
+    }
+
+    /// Lets a buffer that grows see that the application has read.
+    #[inline(always)]
+    fn tune(&mut self, now: u64) {
+        if self.tuning.is_some() {
+            self.tune_buffer(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tune_buffer(&mut self, now: u64) {
+        let (next, beyond) = (self.next, self.beyond.last().map_or(0, |last| last.1 - self.next));
+        let Some(tuning) = &mut self.tuning else { return };
+        if next > 0 && tuning.opens_with(next - 1) {
+            // `tcp_grow_window` sets the lowest bit of the number of quick ACKs.
+            self.quick_left |= 1;
+        }
+        tuning.read(now, next, beyond);
     }
 
     /// Whether the last segment is acknowledged at once regardless of the policy: it opened the connection,

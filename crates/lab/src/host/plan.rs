@@ -34,6 +34,9 @@ impl Range {
     pub const RTT: Nanos = Nanos::from_millis(5);
 }
 
+/// Receive buffer that Linux gives by default, bytes (`tcp_rmem`).
+const DEFAULT_BUFFER: u64 = 131_072;
+
 /// Settings for a run.
 pub(super) struct Plan<'a> {
     /// One for each `[[flow]]`.
@@ -43,8 +46,8 @@ pub(super) struct Plan<'a> {
     sack: bool,
     ecn: bool,
     keeps_window: bool,
-    /// Buffer of the receivers in each namespace, bytes.
-    buffers: [Option<u64>; 2],
+    /// First and largest buffer of the receivers in each namespace, bytes.
+    buffers: [Option<(u64, u64)>; 2],
 }
 
 /// Settings for the flows of one `[[flow]]`.
@@ -152,7 +155,10 @@ impl<'a> Plan<'a> {
         }
         (self.sack, self.keeps_window) = (sack, keeps);
         // Without a limit: 32 MB, which no path within the range fills.
-        let buffer = buffer_for(group.receive_window.unwrap_or(32 << 20), u64::from(mss), self.mtu as u64);
+        let largest = buffer_for(group.receive_window.unwrap_or(32 << 20), u64::from(mss), self.mtu as u64);
+        // With room from the beginning, the window opens by two segments for each that arrives, from 64 KiB on.
+        let buffer =
+            if group.receiver == Receiver::Tuned { (DEFAULT_BUFFER, largest) } else { (largest, largest) };
         if *self.buffers[1 - sender].get_or_insert(buffer) != buffer {
             let why = "a namespace has one setting for all receivers of a direction; expected that of the first flow";
             return refuse(key("receive_window"), why);
@@ -177,9 +183,8 @@ impl<'a> Plan<'a> {
             ("tcp_slow_start_after_idle", flag(!self.keeps_window)),
             ("tcp_wmem", "4096 16384 67108864".into()),
         ];
-        if let Some(buffer) = self.buffers[side] {
-            // With room from the beginning, the window opens by two segments for each that arrives, from 64 KiB on.
-            settings.push(("tcp_rmem", format!("4096 {buffer} {buffer}")));
+        if let Some((first, largest)) = self.buffers[side] {
+            settings.push(("tcp_rmem", format!("4096 {first} {largest}")));
         }
         settings
     }
@@ -230,8 +235,8 @@ fn check_group(group: &FlowGroup, key: &dyn Fn(&str) -> String) -> Result<(), Re
         ),
         (
             "receiver",
-            matches!(group.receiver, Receiver::QuickAckThenDelayed | Receiver::AckEveryPacket),
-            "Linux receivers have quickack-then-delayed and ack-every-packet",
+            group.receiver != Receiver::Delayed,
+            "Linux receivers have quickack-then-delayed, tuned-buffer and ack-every-packet",
         ),
         (
             "delayed_ack_timer",

@@ -3,7 +3,7 @@
 use super::app::App;
 use super::routers::{Carries, Routers};
 use super::rto::Rto;
-use super::stack::{IdleRestart, Stack};
+use super::stack::{IdleRestart, ReceiveWindow, Stack};
 use super::stamps::Ring;
 use firstflight_contract::{Ack, DescribeAck, Nanos, Plan, Rate, Signals};
 use firstflight_host::chain::Chain;
@@ -284,6 +284,17 @@ impl Common {
     #[inline(always)]
     pub(crate) fn window_end(&self) -> u32 {
         self.una.saturating_add(self.stack.receive_window.at(self.una))
+    }
+
+    /// Whether the peer's buffer grows, so that each ACK may offer a window of its own.
+    #[inline(always)]
+    pub(crate) fn is_offered_a_tuned_window(&self) -> bool {
+        self.stack.receive_window.is_tuned()
+    }
+
+    /// An ACK offers this window.
+    pub(crate) fn offer(&mut self, window: ReceiveWindow) {
+        self.stack.receive_window = window;
     }
 
     /// Room of the receiver beyond the last ACK, bytes.

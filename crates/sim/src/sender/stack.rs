@@ -88,11 +88,19 @@ pub struct ReceiveWindow {
     pub first: u32,
     /// Largest window.
     pub limit: u32,
+    /// Segments that arrive before the window opens.
+    pub(crate) from: u32,
+    /// Largest limit of a buffer that grows; zero for one that does not.
+    most: u32,
     /// Reads of its application; unread data takes up room.
     reads: Option<Reads>,
     /// `first` and `limit` differ, or the application leaves data unread.
     varies: bool,
 }
+
+/// Packets that the default receive buffer of Linux holds beside the one that is being read: 131072 bytes (`tcp_rmem`), of which a
+/// packet of 1500 bytes takes 2304.
+const DEFAULT_BUFFER: u32 = 131_072 / 2304 - 1;
 
 /// An application that wakes only when this much data has arrived, and reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +119,28 @@ impl ReceiveWindow {
 
     /// A window that opens from `first` to `limit` segments.
     pub fn opening_to(first: u32, limit: u32) -> Self {
-        Self { first, limit, reads: None, varies: first != limit }
+        Self { first, limit, from: 0, most: 0, reads: None, varies: first != limit }
+    }
+
+    /// The window of a buffer that Linux enlarges while the application reads: from `first` segments, to `most` at the end.
+    pub fn tuned(first: u32, most: u32) -> Self {
+        let limit = DEFAULT_BUFFER.min(most);
+        Self { most, varies: true, ..Self::opening_to(first.min(limit), limit) }
+    }
+
+    /// Whether the buffer grows.
+    pub fn is_tuned(self) -> bool {
+        self.most > 0
+    }
+
+    /// Largest window that may be offered.
+    pub fn largest(self) -> u32 {
+        self.limit.max(self.most)
+    }
+
+    /// This window once it may open further, to `limit`, from the ACK of the first `next` segments on.
+    pub(crate) fn widened(self, next: u32, limit: u32) -> Self {
+        Self { first: self.at(next), from: next, limit, ..self }
     }
 
     /// The same in front of an application that reads `every` so many segments, `limit` at most, of writes of `write`.
@@ -136,7 +165,8 @@ impl ReceiveWindow {
             return self.limit;
         }
         // `tcp_grow_window`: two segments for each that arrives.
-        let buffer = self.first.saturating_add(acked.saturating_mul(2)).min(self.limit);
+        let arrived = acked.saturating_sub(self.from);
+        let buffer = self.first.saturating_add(arrived.saturating_mul(2)).min(self.limit);
         match self.reads {
             None => buffer,
             Some(reads) => buffer.saturating_sub(reads.unread(acked)),

@@ -241,6 +241,20 @@ fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
         let why = "an application that waits for more than the receive window never wakes".into();
         return refuse("receiver_reads", why);
     }
+    if group.receiver == scenario::Receiver::Tuned {
+        let why = if group.profile != Profile::Linux {
+            "only profile linux has a buffer that grows"
+        } else if !group.handshake || group.data_in_syn != scenario::DataInSyn::Never {
+            "the buffer grows once in a round trip, which its host measures in a handshake without data"
+        } else if group.receiver_reads != scenario::Reads::Eager {
+            "the buffer grows while the application reads; expected receiver_reads = \"eager\""
+        } else {
+            ""
+        };
+        if !why.is_empty() {
+            return refuse("receiver", why.into());
+        }
+    }
     if group.data_in_syn != scenario::DataInSyn::Never && !group.handshake {
         let why = "a flow without a handshake has no SYN; set handshake = true".into();
         return refuse("data_in_syn", why);

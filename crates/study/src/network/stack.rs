@@ -118,6 +118,10 @@ pub(super) fn stack_of(group: &FlowGroup, mss: u32, phase: u64, ecn: bool, bytes
 /// Receive window, in segments of `mss` bytes.
 fn receive_window(group: &FlowGroup, mss: u32) -> ReceiveWindow {
     let limit = segments(group.receive_window.unwrap_or(u64::MAX), mss);
+    if group.receiver == scenario::Receiver::Tuned {
+        let first = group.initial_receive_window.map_or(limit, |first| segments(first, mss));
+        return ReceiveWindow::tuned(first, limit);
+    }
     ReceiveWindow::opening_to(group.initial_receive_window.map_or(limit, |first| segments(first, mss)), limit)
 }
 
@@ -139,6 +143,8 @@ pub(super) fn ack_policy(group: &FlowGroup, mss: u32) -> AckPolicy {
             let quick = receive_window(group, mss).opening().max(LINUX_QUICK_ACKS);
             AckPolicy { every: 2, quick, timer }
         }
+        // Segments that open the window are acknowledged at once when they do.
+        scenario::Receiver::Tuned => AckPolicy { every: 2, quick: LINUX_QUICK_ACKS, timer },
     }
 }
 

@@ -11,7 +11,6 @@ use firstflight_sim::outcome::{Outcome, simulate_observed};
 use firstflight_sim::packet::{self, Blocks};
 use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::info::CaState;
-use firstflight_sim::sender::stack::ReceiveWindow;
 
 use super::transit::Transit;
 
@@ -156,7 +155,7 @@ impl FlowRecording {
             sack: stack.recovery.is_selective(),
             timestamps: stack.timestamps,
             ecn: stack.ecn,
-            window: u64::from(stack.receive_window.limit) * u64::from(stack.mss),
+            window: u64::from(stack.receive_window.largest()) * u64::from(stack.mss),
             events: vec![],
             short: vec![],
         }
@@ -207,7 +206,6 @@ struct Recorder {
 struct Watched {
     recording: FlowRecording,
     header: u32,
-    window: ReceiveWindow,
     data: Transit<Stamps>,
     acks: Transit<Stamps>,
     /// One past the highest segment sent.
@@ -235,7 +233,6 @@ impl Watched {
         Self {
             recording: FlowRecording::new(config, scheme),
             header: config.header,
-            window: config.stack.receive_window,
             data: Transit::new(&config.forward),
             acks: Transit::new(&config.reverse),
             highest: 0,
@@ -291,7 +288,7 @@ impl Watched {
     fn acknowledged(&mut self, at: u64, packet: Seen) {
         let Stamps { sent, echo } = self.acks.arrived();
         self.echo = self.echo.max(sent);
-        let window = u64::from(self.window.at(packet.seq)) * u64::from(self.recording.mss);
+        let window = u64::from(packet.offered) * u64::from(self.recording.mss);
         if packet.flags & packet::PUSH_SYN != 0 {
             return self.push(at, Event::SynAck { sent, echo, window });
         }

@@ -1,43 +1,30 @@
 //! `firstflight gateway simulate`: the gateway on the traffic of a capture, a recording or an access log, in the simulator.
 
+mod server;
+mod traffic;
+mod transfer;
+
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use firstflight::build::{Flow, Path};
-use firstflight::{Progress, Run, Scenario, compare};
-use firstflight_accesslog::{Keep, Request};
-use firstflight_contract::{Nanos, mul_div};
-use firstflight_daemon::report;
-use firstflight_gateway::{Arm, Connection, Decision, Event, Gateway, Mode, STOCK, Settings, Stage};
+use firstflight::Progress;
+use firstflight_contract::Nanos;
+use firstflight_gateway::{Arm, Connection, Mode, STOCK, Settings};
 use firstflight_paths::Prefix;
 use firstflight_results::Harm;
-use firstflight_scenario::quantity::{parse_rate, parse_time};
-use firstflight_scenario::quoted;
 use serde::Serialize;
 use serde_json::json;
 
-use super::read;
-use crate::captures;
-use crate::failure::{Failure, wrong_at};
-use crate::keys::option;
-use crate::log::for_each_request;
+use server::Server;
+use traffic::{Measured, Traffic, began, network, paths, traffic};
+use transfer::{Simulations, Transfer, harm, rounded};
+
+use crate::failure::Failure;
 use crate::output::{print_json, show};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
-/// Stack of the simulated server: Linux with cubic.
-const STARTUP: &str = "hystart-linux";
-const AVOIDANCE: &str = "cubic";
-/// Payload of a full segment on a path of a log, bytes.
-const MSS: u32 = 1448;
-/// Headers of a segment, bytes.
-const HEADERS: u32 = 52;
-/// Segments below which each size is simulated by itself.
-const EXACT: u64 = 256;
-/// Larger sizes are rounded to a part of their power of two: two to the power of this are in one.
-const FINE: u32 = 4;
 /// Time between two ticks of the gateway.
 const TICK: Nanos = Nanos::from_secs(1);
 /// Upper bounds of the size classes, segments, and their names.
@@ -80,30 +67,6 @@ pub(super) struct Options {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-}
-
-/// Path of a network.
-#[derive(Clone, Copy, Debug, Default)]
-struct Measured {
-    /// Greatest rate, bytes per second.
-    rate: u64,
-    /// Least round-trip time.
-    rtt: Nanos,
-    mss: u32,
-}
-
-/// A simulated transfer.
-#[derive(Clone, Copy, Debug)]
-struct Transfer {
-    completion: Nanos,
-    /// Greatest delivery within a round trip, segments.
-    burst: u64,
-    sent: u32,
-    retransmits: u32,
-    timeouts: u32,
-    first_window_lost: bool,
-    exit: Option<u32>,
-    window: u32,
 }
 
 /// Result for a group of connections.
@@ -221,176 +184,6 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     show(&text)
 }
 
-/// Time at which a connection was established.
-fn began(report: &Connection) -> Nanos {
-    report.at.saturating_sub(report.age)
-}
-
-/// The gateway and its live connections, in simulated time.
-struct Server {
-    gateway: Gateway,
-    decisions: Vec<Decision>,
-    /// Connections by their end and number.
-    ends: BTreeMap<(Nanos, usize), (Prefix, Connection)>,
-    /// Live connections of each network that has some.
-    live: BTreeMap<Prefix, u32>,
-    ticked: Nanos,
-}
-
-impl Server {
-    fn new(settings: Settings) -> Self {
-        let (ends, live) = (BTreeMap::new(), BTreeMap::new());
-        Self { gateway: Gateway::new(settings), decisions: vec![], ends, live, ticked: Nanos::ZERO }
-    }
-
-    /// Has the gateway see, in order of time, all ends and ticks up to this time.
-    fn advance(&mut self, to: Nanos) {
-        loop {
-            let tick = self.ticked + TICK;
-            match self.ends.first_entry() {
-                Some(first) if first.key().0 <= to.min(tick) => {
-                    let (prefix, connection) = first.remove();
-                    if let Some(live) = self.live.get_mut(&prefix) {
-                        *live -= 1;
-                        if *live == 0 {
-                            self.live.remove(&prefix);
-                        }
-                    }
-                    self.gateway.report(&connection, &mut self.decisions);
-                }
-                _ if tick <= to => {
-                    self.ticked = tick;
-                    self.gateway.tick(tick, &mut self.decisions);
-                }
-                _ => return,
-            }
-        }
-    }
-
-    fn begin(&mut self, prefix: Prefix, number: usize, connection: Connection) {
-        *self.live.entry(prefix).or_default() += 1;
-        self.ends.insert((connection.at, number), (prefix, connection));
-    }
-
-    fn finish(&mut self) {
-        if let Some(((last, _), _)) = self.ends.last_key_value() {
-            self.advance(*last);
-        }
-    }
-}
-
-/// Connections of the file that ended, by the time of their beginning.
-struct Traffic {
-    reports: Vec<Connection>,
-    /// Connections and requests that cannot be simulated.
-    left_out: usize,
-}
-
-fn traffic(options: &Options) -> Result<Traffic, Failure> {
-    let place = options.file.display();
-    let head = captures::head(&options.file);
-    let mut reports: Vec<Connection>;
-    let found;
-    if captures::is_one(&options.file, head.as_deref().unwrap_or_default()) {
-        let (_, capture) = captures::read(&[&options.file])?;
-        found = capture.connections.len();
-        reports = capture.connections.iter().filter_map(report).collect();
-    } else if head.map_err(|error| wrong_at(&place, error))?.trim_ascii_start().starts_with(b"{") {
-        let text = String::from_utf8(read(&options.file)?).map_err(|_| wrong_at(&place, "not a text"))?;
-        reports = vec![];
-        for (number, line) in text.lines().enumerate() {
-            match Event::parse(line, number + 1) {
-                Ok(Event::Report(connection)) if connection.stage == Stage::Ended => reports.push(connection),
-                Ok(_) => {}
-                Err(error) => {
-                    let why = format!("{error}; expected a recording of `firstflight gateway run --record`");
-                    return Err(wrong_at(&place, why).into());
-                }
-            }
-        }
-        found = reports.len();
-    } else {
-        let path = path_of_all(options)?;
-        let (mut requests, mut sized) = (0, vec![]);
-        for_each_request(&options.file, Keep::All, |request| {
-            requests += 1;
-            sized.extend(requested(&request, &path));
-        })?;
-        (found, reports) = (requests, sized);
-    }
-    if options.rate.is_some() && reports.iter().any(|report| report.cwnd > 0) {
-        let why = "the file has measurements of its paths; expected it with an access log only";
-        return Err(wrong_at("--rate", why).into());
-    }
-    reports.retain(|report| report.bytes > 0 && report.mss > 0 && report.rate > 0);
-    reports.sort_by_key(began);
-    if reports.is_empty() {
-        let why = "no connection with data, a delivery rate and a round-trip time";
-        return Err(wrong_at(place, why).into());
-    }
-    Ok(Traffic { left_out: found - reports.len(), reports })
-}
-
-/// The path of `--rate` and `--rtt`.
-fn path_of_all(options: &Options) -> Result<Measured, Failure> {
-    let (Some(rate), Some(rtt)) = (&options.rate, &options.rtt) else {
-        let why = "an access log does not state the paths of its clients; expected --rate and --rtt";
-        return Err(wrong_at(options.file.display(), why).into());
-    };
-    let wrong = |name, text: &String, error: firstflight::Error| {
-        Failure::from(wrong_at(option(name, Some(&quoted(text))), &error.problem))
-    };
-    let bits = parse_rate(rate).map_err(|error| wrong("rate", rate, error))?;
-    let rtt = parse_time(rtt).map_err(|error| wrong("rtt", rtt, error))?;
-    if rtt == Nanos::ZERO {
-        return Err(wrong_at("--rtt", "zero; expected a time above zero, such as \"60 ms\"").into());
-    }
-    Ok(Measured { rate: mul_div(bits.0, MSS.into(), 8 * u64::from(MSS + HEADERS)), rtt, mss: MSS })
-}
-
-/// A request of a log as the report of a connection on this path; [`None`] without a size.
-fn requested(request: &Request, path: &Measured) -> Option<Connection> {
-    Some(Connection {
-        at: request.at,
-        peer: request.client,
-        arm: Arm::Stock,
-        stage: Stage::Ended,
-        age: Nanos::ZERO,
-        busy: Nanos::ZERO,
-        mss: path.mss,
-        bytes: request.bytes.filter(|bytes| *bytes > 0)?,
-        handshake_rtt: path.rtt,
-        min_rtt: path.rtt,
-        srtt: path.rtt,
-        rate: path.rate,
-        limited: false,
-        cwnd: 0,
-        ssthresh: None,
-        receive_window: u64::MAX,
-        sent: 0,
-        retransmits: 0,
-        timeouts: 0,
-        first_window_lost: false,
-    })
-}
-
-fn network(address: IpAddr, settings: &Settings) -> Prefix {
-    let (v4, v6) = settings.bits;
-    Prefix::around(address, if address.to_canonical().is_ipv4() { v4 } else { v6 })
-}
-
-/// The path of each network.
-fn paths(reports: &[Connection], settings: &Settings) -> BTreeMap<Prefix, Measured> {
-    let mut paths = BTreeMap::<Prefix, Measured>::new();
-    for report in reports.iter().filter(|report| report.min_rtt > Nanos::ZERO) {
-        let path = paths.entry(network(report.peer, settings)).or_default();
-        path.rate = path.rate.max(report.rate);
-        path.rtt = if path.rtt == Nanos::ZERO { report.min_rtt } else { path.rtt.min(report.min_rtt) };
-        path.mss = path.mss.max(report.mss);
-    }
-    paths
-}
-
 /// Whether the connection of this number is held out: a fixed choice, so that the same file gives the same answer.
 fn held_out(number: u64, holdout: u16) -> bool {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -407,7 +200,8 @@ fn connection(report: &Connection, path: &Measured, arm: Arm, with: &Transfer, a
         handshake_rtt: path.rtt,
         min_rtt: path.rtt,
         srtt: path.rtt,
-        rate: with.burst * u64::from(path.mss) * 1_000_000_000 / path.rtt.0.max(1),
+        // An ACK that fills a hole acknowledges more than arrived in its round trip, but no path delivers faster than its rate.
+        rate: (with.burst * u64::from(path.mss) * 1_000_000_000 / path.rtt.0.max(1)).min(path.rate),
         // A transfer that never left start-up was limited by its size.
         limited: with.exit.is_none(),
         cwnd: with.window,
@@ -418,76 +212,6 @@ fn connection(report: &Connection, path: &Measured, arm: Arm, with: &Transfer, a
         first_window_lost: with.first_window_lost,
         ..*report
     }
-}
-
-/// Transfers that were simulated, each once.
-struct Simulations<'a> {
-    buffer: &'a str,
-    known: BTreeMap<(u64, Nanos, u64, u32), Transfer>,
-}
-
-impl Simulations<'_> {
-    fn transfer(&mut self, path: &Measured, bytes: u64, arm: Arm) -> Result<Transfer, Failure> {
-        let bytes = rounded(bytes, path.mss);
-        let key = (path.rate, path.rtt, bytes, arm.window());
-        if let Some(known) = self.known.get(&key) {
-            return Ok(*known);
-        }
-        let transfer = simulate(path, self.buffer, bytes, arm)?;
-        self.known.insert(key, transfer);
-        Ok(transfer)
-    }
-}
-
-/// The size that is simulated in place of this one: the same below 256 segments, else within 4 %. A log of weeks has so fewer
-/// transfers to simulate than requests.
-fn rounded(bytes: u64, mss: u32) -> u64 {
-    let segments = bytes.div_ceil(mss.into());
-    if segments < EXACT {
-        return bytes;
-    }
-    let step = 1 << (segments.ilog2() - FINE);
-    (segments + step / 2) / step * step * u64::from(mss)
-}
-
-/// The path of a network, with one flow of these bytes as an arm starts it.
-fn scenario(path: &Measured, buffer: &str, bytes: u64, arm: Arm) -> Result<Scenario, Failure> {
-    // Rates count payload.
-    let rate = 8.0 * path.rate as f64 * f64::from(path.mss + HEADERS) / f64::from(path.mss);
-    let rtt_s = path.rtt.0 as f64 / 1e9;
-    let links = Path::new(format!("{rate:.0} bit/s"), format!("{:.6} ms", rtt_s * 1e3), buffer);
-    let mut flow = Flow::new().size(format!("{bytes} B")).text("profile", Some("linux"));
-    flow = flow.text("startup", Some(STARTUP)).text("avoidance", Some(AVOIDANCE));
-    flow = flow.text("initial_window", Some(&format!("{} packets", arm.window())));
-    if arm.is_larger() {
-        flow = flow.paced(true);
-    }
-    Ok(Scenario::builder().path(links).flow(flow).build()?)
-}
-
-fn simulate(path: &Measured, buffer: &str, bytes: u64, arm: Arm) -> Result<Transfer, Failure> {
-    let rtt_s = path.rtt.0 as f64 / 1e9;
-    let scenario = scenario(path, buffer, bytes, arm)?;
-    let result = Run::of(&scenario).grid(path.rtt).execute()?;
-    let flow = &result.flows[0];
-    let Some(completion) = flow.completion_s else {
-        return Err(Failure::new(format!("a transfer of {bytes} bytes did not end in the simulation")));
-    };
-    let steps = flow.delivered_at.iter().map(|(_, packets)| *packets);
-    let burst = steps.clone().zip(steps.skip(1)).map(|(before, after)| after - before).max().unwrap_or(0);
-    let first = flow.delivered_at.first().map_or(flow.delivered_packets, |(_, packets)| *packets);
-    let exit = flow.startup_exit.as_ref();
-    Ok(Transfer {
-        completion: Nanos((completion * 1e9) as u64),
-        burst: burst.max(first),
-        sent: (flow.delivered_packets + flow.retransmits) as u32,
-        retransmits: flow.retransmits as u32,
-        timeouts: flow.timeouts as u32,
-        // The loss of a first window is seen one to two round trips after the start, any other one later.
-        first_window_lost: flow.retransmits > 0 && exit.is_some_and(|exit| exit.time_s < 2.0 * rtt_s),
-        exit: exit.map(|exit| exit.cwnd_packets as u32),
-        window: flow.final_cwnd_packets as u32,
-    })
 }
 
 /// One connection: as the stack starts it, and as the gateway does.
@@ -526,20 +250,6 @@ fn harmed(rows: &[Row], paths: &BTreeMap<Prefix, Measured>, buffer: &str) -> Res
         Ok(Harmed { network: prefix.to_string(), bytes, window_segments: window, harm })
     });
     each.collect()
-}
-
-/// Harm of a transfer with this first window, as `compare` measures it.
-fn harm(path: &Measured, buffer: &str, bytes: u64, window: u32) -> Result<Option<Harm>, Failure> {
-    let chain = format!("{STARTUP}+{AVOIDANCE}@iw{window}+paced");
-    let bar = Bar::new();
-    let comparison = compare(scenario(path, buffer, bytes, Arm::Stock)?)
-        .schemes([chain])?
-        .transfers(vec![bytes])
-        .progress(&bar)
-        .execute()?
-        .comparison;
-    bar.finish();
-    Ok(comparison.results.first().and_then(|result| result.harm))
 }
 
 fn others(harmed: &[Harmed]) -> String {
@@ -634,33 +344,6 @@ fn pictured(of: &str, effects: &[Effect]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_window_that_fits_the_path_saves_a_round_trip_of_a_short_transfer() {
-        // 8 Mbit/s of packets of 1500 bytes, 50 ms: 33 packets. 30 KB are 21 segments: 10 and 11, or 21 at once.
-        let path = Measured { rate: 1_000_000 * 1448 / 1500, rtt: Nanos::from_millis(50), mss: 1448 };
-        let [stock, planned] =
-            [Arm::Stock, Arm::Planned(34)].map(|arm| simulate(&path, "1 BDP", 30_000, arm).expect("it runs"));
-        // Two round trips and the 11 packets' time on the link, 1.5 ms each; one and 21 packets', paced over half of one.
-        let seconds = |transfer: &Transfer| transfer.completion.0 as f64 / 1e9;
-        assert!((seconds(&stock) - 0.1165).abs() < 0.003, "{stock:?}");
-        assert!((seconds(&planned) - 0.0815).abs() < 0.006, "{planned:?}");
-        assert_eq!((stock.retransmits, planned.retransmits), (0, 0));
-    }
-
-    #[test]
-    fn a_size_is_simulated_within_three_per_cent_and_a_small_one_exactly() {
-        for bytes in [1, 1448, 30_000, 255 * 1448] {
-            assert_eq!(rounded(bytes, 1448), bytes);
-        }
-        // 2^20 bytes are 725 segments: 32 segments are a sixteenth of 512, and 23 of them are nearest.
-        assert_eq!(rounded(1 << 20, 1448), 23 * 32 * 1448);
-        let worst = (1..20_000_u64).map(|i| {
-            let bytes = i * 100_003;
-            (rounded(bytes, 1448) as f64 / bytes as f64 - 1.0).abs()
-        });
-        assert!(worst.fold(0.0, f64::max) < 0.04);
-    }
 
     #[test]
     fn a_twentieth_of_the_connections_is_held_out_with_50_of_a_thousand() {
