@@ -319,6 +319,8 @@ INLINE void keep_rate(struct connection *c, struct tcp_sock *tp)
 }
 
 INLINE void set_threshold(struct socket_event *event, void *socket, u32 window, u32 ssthresh);
+INLINE void retreat(struct socket_event *event, void *socket, struct connection *c, struct tcp_sock *tp);
+INLINE void rest(struct connection *c, struct tcp_sock *tp);
 
 INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 {
@@ -435,11 +437,18 @@ INLINE void end(struct connection *c, struct tcp_sock *tp, u32 before)
 }
 
 /* A segment is retransmitted: whether it is of the first window. */
-INLINE void retransmit(struct socket_event *event, struct connection *c, struct tcp_sock *tp)
+INLINE void retransmit(struct socket_event *event, void *socket, struct connection *c, struct tcp_sock *tp)
 {
 	u32 first = event->args[0] - c->start;
-	if (first < c->first_window)
+	if (first < c->first_window) {
 		c->flags |= HOOKS_FIRST_WINDOW_LOST;
+		if (limits.retreat && c->arm == HOOKS_PLANNED) {
+			/* A probe is no loss yet. */
+			if (tp->inet_conn.icsk_ca_state < RECOVERY)
+				return;
+			retreat(event, socket, c, tp);
+		}
+	}
 	if (first < c->first_window || tp->snd_una - c->start >= c->first_window) {
 		c->first_window = 0;
 		bpf_sock_ops_cb_flags_set((void *)event, event->callbacks & ~ON_RETRANSMISSION);
@@ -470,7 +479,7 @@ int hooks_socket(struct socket_event *event)
 	if (op == ROUND_TRIP || op == RETRANSMISSION)
 		keep_rate(c, tp);
 	if (op == RETRANSMISSION)
-		retransmit(event, c, tp);
+		retransmit(event, socket, c, tp);
 	else if (op == STATE)
 		end(c, tp, event->args[0]);
 	return 1;
@@ -521,6 +530,8 @@ int hooks_adopt(struct bpf_iter__tcp *ctx)
 		/* A foreign program may have cleared the callbacks. */
 		if (c->counted && !(callbacks & ON_STATE))
 			call_back(tp, callbacks);
+		if (limits.idle && c->counted && (state == ESTABLISHED || state == CLOSE_WAIT))
+			rest(c, tp);
 		return 0;
 	}
 	if (!belongs(tp))

@@ -19,7 +19,9 @@ struct hooks_limits {
 	uint32_t ssthresh; /* whether plans for transfers may set the slow-start threshold */
 	uint32_t places; /* number of places of connections less one; the number is a power of two */
 	uint32_t plan_ssthresh; /* whether plans of prefixes may set the slow-start threshold */
-	char starter[16]; /* name of the congestion control by which transfers and thresholds start */
+	uint32_t idle; /* whether plans of prefixes hold after an idle time, too */
+	uint32_t retreat; /* whether a loss in a planned window leaves half of what arrived before it */
+	char starter[16]; /* name of the congestion control by which transfers, thresholds and plans after an idle time start */
 };
 
 /* A plan. Its key is one word: the first 64 bits of an IPv6 address, or those of 0:ffff::/32 and an IPv4 address. */

@@ -32,7 +32,7 @@ struct tcp_sock___transfer {
 /* A transfer that begins with the next segment. */
 struct beginning {
 	u64 rate; /* bytes per second */
-	u32 window, ssthresh; /* segments */
+	u32 window, ssthresh; /* segments; without a window, the plan of the prefix is used */
 	char control[NAME]; /* the socket's own congestion control */
 };
 
@@ -199,11 +199,13 @@ INLINE void write(struct sock *sk, struct beginning *b)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+#include "idle.h"
+
 SEC("struct_ops")
 void BPF_PROG(hooks_start_init, struct sock *sk)
 {
 	struct beginning *b = bpf_sk_storage_get(&hooks_beginnings, sk, 0, 0);
-	if (b)
+	if (b && b->window)
 		write(sk, b);
 }
 
@@ -218,7 +220,10 @@ void BPF_PROG(hooks_start_event, struct sock *sk, enum tcp_ca_event event)
 		return;
 	struct beginning begun = *b;
 	bpf_sk_storage_delete(&hooks_beginnings, sk);
-	write(sk, &begun);
+	if (begun.window)
+		write(sk, &begun);
+	else
+		restart(sk);
 	/* BBR then sets its own threshold and pacing rate. */
 	bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, begun.control, sizeof(begun.control));
 }

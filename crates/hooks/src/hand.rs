@@ -14,7 +14,7 @@ use crate::hooks::{Hooks, MOST_DESCRIPTORS, Sizes};
 use crate::refusal::Refusal;
 
 /// Beginning of the message, with the number of its version.
-const TITLE: &[u8; 8] = b"ffhooks4";
+const TITLE: &[u8; 8] = b"ffhooks5";
 const LENGTH: usize = 24;
 
 impl Hooks {
@@ -24,7 +24,7 @@ impl Hooks {
     /// # Errors
     /// If the socket does not take them.
     pub fn hand_over(self, to: &UnixStream) -> Result<(), Refusal> {
-        let Sizes { bits: (v4, v6), parts, plans, overrides, transfers, ssthresh } = self.sizes;
+        let Sizes { bits: (v4, v6), parts, plans, overrides, transfers, ssthresh, starter } = self.sizes;
         // No part has zero bits.
         let (v4_part, v6_part) = parts.unwrap_or((0, 0));
         let mut message = [0; LENGTH];
@@ -34,6 +34,7 @@ impl Hooks {
         message[16..20].copy_from_slice(&overrides.to_ne_bytes());
         message[20] = transfers.into();
         message[21] = ssthresh.into();
+        message[22] = starter.into();
         let descriptors = self.descriptors();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -70,8 +71,9 @@ impl Hooks {
         let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| message[at + i]));
         let parts = Some((message[10], message[11])).filter(|parts| *parts != (0, 0));
         let bits = (message[8], message[9]);
-        let (transfers, ssthresh) = (message[20] != 0, message[21] != 0);
-        let sizes = Sizes { bits, parts, plans: word(12), overrides: word(16), transfers, ssthresh };
+        let [transfers, ssthresh, starter] = [20, 21, 22].map(|at| message[at] != 0);
+        let (plans, overrides) = (word(12), word(16));
+        let sizes = Sizes { bits, parts, plans, overrides, transfers, ssthresh, starter };
         Self::of(descriptors, sizes)
     }
 }

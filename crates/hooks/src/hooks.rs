@@ -68,14 +68,15 @@ pub(crate) struct Sizes {
     pub(crate) transfers: bool,
     /// Whether plans of prefixes may set the slow-start threshold.
     pub(crate) ssthresh: bool,
+    /// Whether there is the congestion control that writes windows and thresholds.
+    pub(crate) starter: bool,
 }
 
 impl Sizes {
     /// Number of descriptors of [`Hooks`].
     pub(crate) fn descriptors(&self) -> usize {
         let transfers = if self.transfers { 2 } else { 0 };
-        let starter = usize::from(self.transfers || self.ssthresh);
-        MOST_DESCRIPTORS - 3 + transfers + starter
+        MOST_DESCRIPTORS - 3 + transfers + usize::from(self.starter)
     }
 }
 
@@ -130,7 +131,7 @@ impl Hooks {
             true => Some(Transfers { plans: Map { fd: next()? }, option: next()? }),
             false => None,
         };
-        let starter = if sizes.transfers || sizes.ssthresh { Some(next()?) } else { None };
+        let starter = if sizes.starter { Some(next()?) } else { None };
         Ok(Self {
             ring: Ring::of(&reports)?,
             plans: Map { fd: plans },
@@ -311,6 +312,16 @@ impl Hooks {
                 Err(error) => return Err(Refusal::failed("the list of connections", error)),
             }
         }
+    }
+
+    /// Prepares the connections of this thread's network namespace that have been idle for longer than their retransmission timeout: their
+    /// next data start as the plan of their prefix then has it, or as the stack starts them ([`Setup::idle`](crate::Setup)). Also
+    /// [adopts](Hooks::adopt) what was missed. A connection that is idle between two calls is not prepared.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn prepare_idle(&mut self) -> Result<usize, Refusal> {
+        self.adopt()
     }
 
     /// Shows `each` report. Waits for one at most `timeout` and answers with their number. Reports do not wake the

@@ -27,6 +27,8 @@ pub(crate) struct Fixed {
     pub(crate) ssthresh: bool,
     /// Number of places of connections, a power of two.
     pub(crate) places: u32,
+    pub(crate) idle: bool,
+    pub(crate) retreat: bool,
 }
 
 impl Fixed {
@@ -37,7 +39,7 @@ impl Fixed {
         name
     }
 
-    pub(crate) fn to_bytes(self) -> [u8; 88] {
+    pub(crate) fn to_bytes(self) -> [u8; 96] {
         let words = [self.limits.lease.0, self.seed, self.cgroup].map(u64::to_ne_bytes);
         let ((v4, v6), (v4_part, v6_part)) = (self.bits, self.parts.unwrap_or((0, 0)));
         let halves = [
@@ -52,11 +54,13 @@ impl Fixed {
             self.ssthresh.into(),
             self.places - 1,
             self.limits.ssthresh.into(),
+            self.idle.into(),
+            self.retreat.into(),
         ];
-        let mut bytes = [0; 88];
+        let mut bytes = [0; 96];
         bytes[..24].copy_from_slice(words.as_flattened());
-        bytes[24..68].copy_from_slice(halves.map(u32::to_ne_bytes).as_flattened());
-        bytes[68..84].copy_from_slice(&self.starter());
+        bytes[24..76].copy_from_slice(halves.map(u32::to_ne_bytes).as_flattened());
+        bytes[76..92].copy_from_slice(&self.starter());
         bytes
     }
 }

@@ -48,6 +48,11 @@ pub struct Setup {
     pub plans: u32,
     /// Most orders of the operator at a time.
     pub overrides: u32,
+    /// Whether connections that send again after an idle time start as the plan of their prefix has it, once
+    /// [`Hooks::prepare_idle`] has seen them idle.
+    pub idle: bool,
+    /// Whether a loss in a planned window sets the slow-start threshold to half of what arrived of that window before it was seen.
+    pub retreat: bool,
     /// Plans for single transfers of sockets. [`None`] loads no program for them.
     pub transfers: Option<Transfers>,
     /// Bytes of the buffer of reports, of which one needs 120: a power of two from 4096 to 1 GB.
@@ -82,6 +87,8 @@ impl Setup {
             parts: None,
             plans,
             overrides: 1024,
+            idle: false,
+            retreat: false,
             transfers: None,
             buffer: 8 << 20,
         }
@@ -135,9 +142,9 @@ impl Setup {
         Ok(())
     }
 
-    /// Whether the congestion control is needed by which transfers and thresholds start.
+    /// Whether the congestion control is needed that writes windows and thresholds.
     fn starter(&self) -> bool {
-        self.transfers.is_some() || self.limits.ssthresh
+        self.transfers.is_some() || self.limits.ssthresh || self.idle || self.retreat
     }
 }
 
@@ -161,7 +168,8 @@ impl Hooks {
         let inode = cgroup.metadata().map_err(|error| refuse(&error))?.ino();
         let Setup { bits, parts, plans, overrides, .. } = *setup;
         let (transfers, ssthresh) = (setup.transfers.is_some(), setup.limits.ssthresh);
-        let sizes = Sizes { bits, parts, plans, overrides, transfers, ssthresh };
+        let starter = setup.starter();
+        let sizes = Sizes { bits, parts, plans, overrides, transfers, ssthresh, starter };
         let fixed = Fixed {
             limits: setup.limits,
             seed: seed()?,
@@ -172,6 +180,8 @@ impl Hooks {
             wake: setup.buffer / 8,
             ssthresh: setup.transfers.is_some_and(|transfers| transfers.ssthresh),
             places: plans.next_power_of_two().clamp(1 << 12, PLACES),
+            idle: setup.idle,
+            retreat: setup.retreat,
         };
         let mut bytes = vec![];
         let read = GzDecoder::new(OBJECT).read_to_end(&mut bytes);

@@ -2,6 +2,7 @@
 
 mod faults;
 mod ground;
+mod idle;
 mod transfer;
 mod wire;
 

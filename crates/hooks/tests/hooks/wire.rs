@@ -27,17 +27,17 @@ const DELAY: Duration = Duration::from_millis(20);
 pub(crate) const FLIGHT: Duration = Duration::from_millis(38);
 
 pub(crate) struct Path {
-    server: Netns,
+    pub(crate) server: Netns,
     client: Netns,
     near: Tun,
     far: Tun,
 }
 
 /// A transfer as the path has seen it.
-struct Seen {
+pub(crate) struct Seen {
     /// Time of each data segment of the server after the first.
     data: Vec<Duration>,
-    report: Connection,
+    pub(crate) report: Connection,
     /// Retransmission timeouts that TCP_INFO counts at the end.
     timeouts: u32,
 }
@@ -88,7 +88,7 @@ impl Path {
     }
 
     /// The server sends `bytes` and closes.
-    fn transfer(&self, hooks: &mut Hooks, bytes: usize, loses: fn(usize) -> bool) -> Seen {
+    pub(crate) fn transfer(&self, hooks: &mut Hooks, bytes: usize, loses: fn(usize) -> bool) -> Seen {
         let (data, timeouts) = self.send(bytes, loses);
         let [report] = ends(hooks, "10.78.0.2", 1)[..] else { panic!("one report") };
         Seen { data, report, timeouts }
