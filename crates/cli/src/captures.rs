@@ -3,15 +3,23 @@
 use std::path::Path;
 
 use firstflight::files;
-pub(crate) use firstflight::files::{STANDARD_INPUT, head, is_one};
+pub(crate) use firstflight::files::{STANDARD_INPUT, is_one};
 use firstflight_capture::Capture;
 use firstflight_results::InputFile;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, wrong_at};
 use crate::interrupt;
 use crate::progress::Bytes;
 
 /// Reads the captures `named` as one.
 pub(crate) fn read(named: &[&Path]) -> Result<(InputFile, Capture), Failure> {
     Ok(interrupt::while_stoppable(|| files::read(named, &Bytes::new()))?)
+}
+
+/// The first bytes of a file; none of standard input, which can be read once.
+pub(crate) fn head(path: &Path) -> Result<Vec<u8>, Failure> {
+    if path == Path::new(STANDARD_INPUT) {
+        return Ok(vec![]);
+    }
+    Ok(files::head(path).map_err(|error| wrong_at(path.display(), error))?)
 }

@@ -59,30 +59,40 @@ fn the_package_is_installed_used_and_removed() {
     let answer = Command::new("bash").args(["-c", &ask]).output().expect("bash runs");
     assert_eq!(String::from_utf8_lossy(&answer.stdout).trim(), "compare completions");
 
-    let unit =
-        fs::read_to_string(installed.join("lib/systemd/system/firstflight-gateway.service")).expect("a unit");
-    // The unit with this program in place of the installed one, which need not be there.
-    let unit = unit.replace("/usr/bin/firstflight", &program.display().to_string());
-    let unit = unit.lines().filter(|line| !line.starts_with("Documentation=")).collect::<Vec<_>>().join("\n");
-    let file = scratch.path().join("firstflight-gateway.service");
-    fs::write(&file, unit).expect("written");
-    match Command::new("systemd-analyze").arg("verify").arg(&file).output() {
-        Err(error) => println!("the unit is not checked here: systemd-analyze: {error}"),
-        Ok(checked) => {
-            let said = String::from_utf8_lossy(&checked.stderr).into_owned();
-            assert!(checked.status.success() && !said.contains("firstflight-gateway"), "{said}");
-            // Exposure of at most 2.0 of 10 by systemd's own list, which ends "OK".
-            let mut judge = Command::new("systemd-analyze");
-            judge.args(["security", "--offline=yes", "--threshold=20", "--no-pager"]).arg(&file);
-            let judged = judge.output().expect("systemd-analyze runs");
-            let said = String::from_utf8_lossy(&judged.stdout).into_owned();
-            assert!(judged.status.success() && said.contains("Overall exposure level"), "{said}");
-        }
+    for (name, instance) in [
+        ("firstflight-gateway.service", "firstflight-gateway.service"),
+        ("firstflight-gateway-site@.service", "firstflight-gateway-site@mirror0.service"),
+    ] {
+        check_unit(
+            &installed.join("lib/systemd/system").join(name),
+            &scratch.path().join(instance),
+            &program,
+        );
     }
 
     let ran = dpkg(&installed).args(["--purge", "firstflight"]).output().expect("dpkg runs");
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     assert!(!program.exists() && !installed.join("etc/firstflight").exists());
+}
+
+/// Has systemd verify a unit, with this program in place of the installed one, which need not be there, and judge its sandbox.
+fn check_unit(unit: &Path, file: &Path, program: &Path) {
+    let unit = fs::read_to_string(unit).expect("a unit");
+    let unit = unit.replace("/usr/bin/firstflight", &program.display().to_string());
+    let unit = unit.lines().filter(|line| !line.starts_with("Documentation=")).collect::<Vec<_>>().join("\n");
+    fs::write(file, unit).expect("written");
+    let checked = match Command::new("systemd-analyze").arg("verify").arg(file).output() {
+        Err(error) => return println!("the units are not checked here: systemd-analyze: {error}"),
+        Ok(checked) => checked,
+    };
+    let said = String::from_utf8_lossy(&checked.stderr).into_owned();
+    assert!(checked.status.success() && !said.contains("firstflight-gateway"), "{said}");
+    // Exposure of at most 2.0 of 10 by systemd's own list, which ends "OK".
+    let mut judge = Command::new("systemd-analyze");
+    judge.args(["security", "--offline=yes", "--threshold=20", "--no-pager"]).arg(file);
+    let judged = judge.output().expect("systemd-analyze runs");
+    let said = String::from_utf8_lossy(&judged.stdout).into_owned();
+    assert!(judged.status.success() && said.contains("Overall exposure level"), "{said}");
 }
 
 #[test]

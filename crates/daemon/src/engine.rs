@@ -58,6 +58,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) silenced: BTreeSet<Prefix>,
     /// Starts for single transfers that the kernel applies.
     pub(crate) transfers: Option<Transfers>,
+    /// Whether idle connections are prepared once a tick.
+    pub(crate) idle: bool,
     /// The site, its secret, and the observations of others that were accepted and refused.
     pub(crate) site: Option<Site>,
     pub(crate) observed: [u64; 2],
@@ -124,6 +126,10 @@ impl Engine<'_> {
                 self.give(&Event::Tick { now }, &mut decisions);
                 let renewed = self.kernel.renew();
                 self.note(renewed);
+                if self.idle {
+                    let prepared = self.kernel.prepare_idle();
+                    self.note(prepared);
+                }
                 self.count();
                 alive();
             }

@@ -38,6 +38,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::clock;
 use crate::metrics::Metrics;
 use crate::service::Trouble;
+use crate::tls::Tls;
 
 /// Time between two questions for a prefix. In this time the own measurement is published after one, two, four, eight and
 /// so on reports.
@@ -58,6 +59,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 const ROLL: Duration = Duration::from_secs(5);
 /// Time between two lines of the same kind about records and refusals of the store.
 const SAID: Nanos = Nanos::from_secs(60);
+/// Schemes of addresses of stores with TLS.
+const ENCRYPTED: [&str; 2] = ["rediss://", "valkeys://"];
 /// Largest file of a secret, bytes.
 const LONGEST_KEY: u64 = 4096;
 
@@ -67,13 +70,16 @@ pub struct Sharing {
     share: Share,
     key: Key,
     store: ConnectionInfo,
+    /// Where the way to the store is encrypted.
+    tls: Option<Tls>,
 }
 
 impl Sharing {
     /// Reads the secret and the address of the store.
     ///
     /// # Errors
-    /// If the file of the secret cannot be read, may be read by every user, or is too short, or the address is none.
+    /// If the file of the secret cannot be read, may be read by every user, or is too short, the address is none, or the file of the
+    /// authorities has none.
     pub fn open(share: &Share) -> Result<Self, Trouble> {
         let path = &share.key_file;
         let trouble = |error: &dyn ToString| Trouble::of("share.key_file", path, error);
@@ -88,10 +94,20 @@ impl Sharing {
         let bytes = fs::read(path).map_err(|error| trouble(&error))?;
         // An editor or `echo` ends the line.
         let key = Key::new(bytes.strip_suffix(b"\n").unwrap_or(&bytes)).map_err(|error| trouble(&error))?;
-        let store = share.url.as_str().into_connection_info();
+        let encrypted = ENCRYPTED.iter().find_map(|scheme| share.url.strip_prefix(scheme));
+        let url = encrypted.map_or(share.url.clone(), |rest| format!("redis://{rest}"));
         // The address may hold a password, which no message shows.
+        let store = url.as_str().into_connection_info();
         let store = store.map_err(|error| Trouble::of("share.url", Path::new(""), &error))?;
-        Ok(Self { share: share.clone(), key, store })
+        let tls = match (encrypted, store.addr()) {
+            (Some(_), ConnectionAddr::Tcp(host, _)) => {
+                // An address of IPv6 stands in brackets.
+                let host = host.trim_start_matches('[').trim_end_matches(']');
+                Some(Tls::of(host, share.ca_file.as_deref())?)
+            }
+            _ => None,
+        };
+        Ok(Self { share: share.clone(), key, store, tls })
     }
 
     /// Address of the store, without user and password.
@@ -316,7 +332,7 @@ impl Postman {
     }
 
     async fn connect(&mut self) -> Result<Store, String> {
-        let opened = timeout(ANSWER, Store::open(&self.sharing.store)).await;
+        let opened = timeout(ANSWER, Store::open(&self.sharing)).await;
         let mut store = opened.unwrap_or_else(|_| Err(late()))?;
         self.roll(&mut store).await?;
         Ok(store)
@@ -491,11 +507,16 @@ impl Drop for Store {
 }
 
 impl Store {
-    async fn open(store: &ConnectionInfo) -> Result<Self, String> {
+    async fn open(Sharing { store, tls, .. }: &Sharing) -> Result<Self, String> {
         let failed = |error: &dyn ToString| error.to_string();
         let stream: Box<dyn Wire> = match store.addr() {
             ConnectionAddr::Tcp(host, port) => {
-                Box::new(TcpStream::connect((host.as_str(), *port)).await.map_err(|error| failed(&error))?)
+                let plain =
+                    TcpStream::connect((host.as_str(), *port)).await.map_err(|error| failed(&error))?;
+                match tls {
+                    Some(tls) => Box::new(tls.over(plain).await?),
+                    None => Box::new(plain),
+                }
             }
             ConnectionAddr::Unix(path) => {
                 Box::new(UnixStream::connect(path).await.map_err(|error| failed(&error))?)

@@ -7,7 +7,8 @@ use firstflight_hooks::Hooks;
 use firstflight_paths::Prefix;
 use serde_json::Value;
 
-/// A kernel that reports connections and starts them by plans. Errors are one line for the operator.
+/// A kernel that reports connections and starts them by plans. Errors are one line for the operator. By default it only reports, and
+/// starts no connection.
 pub trait Kernel: Send {
     /// Shows the connections reported since the last call, without a wait.
     ///
@@ -19,49 +20,73 @@ pub trait Kernel: Send {
     ///
     /// # Errors
     /// If the kernel refuses.
-    fn adopt(&mut self) -> Result<usize, String>;
+    fn adopt(&mut self) -> Result<usize, String> {
+        Ok(0)
+    }
+
+    /// Prepares the connections that are idle, so that their next data start as planned.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    fn prepare_idle(&mut self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Puts a plan in force.
     ///
     /// # Errors
     /// If the kernel has no room or refuses.
-    fn set(&mut self, plan: &Plan) -> Result<(), String>;
+    fn set(&mut self, _plan: &Plan) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Keeps the start for the next transfer of the socket with this cookie, which its owner then has applied.
     ///
     /// # Errors
     /// If this kernel has no such starts or refuses.
-    fn transfer(&mut self, cookie: u64, plan: &TransferPlan) -> Result<(), String>;
+    fn transfer(&mut self, _cookie: u64, _plan: &TransferPlan) -> Result<(), String> {
+        Err("this gateway starts no connection".to_owned())
+    }
 
     /// Ends the plan of a prefix, if there is one.
     ///
     /// # Errors
     /// If the kernel refuses.
-    fn remove(&mut self, prefix: &Prefix) -> Result<(), String>;
+    fn remove(&mut self, _prefix: &Prefix) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Sets or ends an order of the operator.
     ///
     /// # Errors
     /// If the kernel has no room or refuses.
-    fn order(&mut self, prefix: &Prefix, order: Option<Override>) -> Result<(), String>;
+    fn order(&mut self, _prefix: &Prefix, _order: Option<Override>) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Shows that this program lives; without it, plans are not used.
     ///
     /// # Errors
     /// If the kernel refuses.
-    fn renew(&mut self) -> Result<(), String>;
+    fn renew(&mut self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Starts every connection as the stack does, or ends that.
     ///
     /// # Errors
     /// If the kernel refuses.
-    fn stop(&mut self, stopped: bool) -> Result<(), String>;
+    fn stop(&mut self, _stopped: bool) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Number of reports for which there was no room.
     ///
     /// # Errors
     /// If the kernel refuses.
-    fn lost(&mut self) -> Result<u64, String>;
+    fn lost(&mut self) -> Result<u64, String> {
+        Ok(0)
+    }
 
     /// Counts of what it watches besides, for `status`.
     fn counts(&mut self) -> Value {
@@ -76,6 +101,10 @@ impl Kernel for Hooks {
 
     fn adopt(&mut self) -> Result<usize, String> {
         Self::adopt(self).map_err(line)
+    }
+
+    fn prepare_idle(&mut self) -> Result<(), String> {
+        Self::prepare_idle(self).map(drop).map_err(line)
     }
 
     fn set(&mut self, plan: &Plan) -> Result<(), String> {

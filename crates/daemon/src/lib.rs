@@ -19,6 +19,7 @@ mod routed;
 mod service;
 mod site;
 mod store;
+mod tls;
 mod view;
 
 pub use access::{Groups, NoGroup};

@@ -46,6 +46,8 @@ pub struct Setup {
     pub record: Option<PathBuf>,
     /// Starts for single transfers that the kernel was loaded with.
     pub transfers: Option<Transfers>,
+    /// Whether the kernel was loaded to start idle connections as planned.
+    pub idle: bool,
     /// Interface to the other gateways of a site.
     pub site: Option<Site>,
     /// Exchange of observations with other hosts.
@@ -154,6 +156,7 @@ pub fn serve(
         stopped,
         silenced: BTreeSet::new(),
         transfers: setup.transfers,
+        idle: setup.idle,
         site: setup.site.clone(),
         observed: [0; 2],
         exchange,

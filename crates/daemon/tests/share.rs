@@ -14,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base64::Engine as _;
 use common::{Scratch, Service, connection, setup, teach};
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Setup, Sharing};
@@ -33,13 +34,17 @@ struct Redis {
 impl Redis {
     /// [`None`], with the reason on standard output, where there is no Redis.
     fn start(folder: &Path, password: Option<&str>) -> Option<Self> {
+        let password = password.map(|password| ["--requirepass", password]);
+        Self::with(folder, password.as_ref().map_or(&[], |words| words.as_slice()))
+    }
+
+    /// The same with more words of its command line.
+    fn with(folder: &Path, words: &[&str]) -> Option<Self> {
         // The program of Debian's redis-tools is the whole server; its name decides what it does.
         let mut command = Command::new("/usr/bin/redis-check-rdb");
         command.arg0("redis-server").args(["--port", "0", "--save", "", "--appendonly", "no"]);
         command.args(["--loglevel", "warning", "--dir"]).arg(folder).arg("--unixsocket").arg(socket(folder));
-        if let Some(password) = password {
-            command.args(["--requirepass", password]);
-        }
+        command.args(words);
         let process = match command.stdin(Stdio::null()).stdout(Stdio::null()).spawn() {
             Ok(process) => process,
             Err(error) => {
@@ -92,6 +97,7 @@ fn share(folder: &Path, host: &str) -> Share {
     Share {
         url: format!("unix://{}", socket(folder).display()),
         key_file,
+        ca_file: None,
         host: host.into(),
         weight: 500,
         max_age: Nanos::from_secs(1800),
@@ -435,6 +441,66 @@ fn a_password_is_given_and_never_shown() {
     let service = gateway_with(&scratch.0, Share { host: "without".into(), ..usual });
     service.until("a reason", || shared(&service)["why_not_connected"].to_string().contains("NOAUTH"));
     service.end().expect("it ends in order");
+}
+
+/// A certificate for `localhost` that vouches for itself, and its key, as files.
+fn certificate(folder: &Path, name: &str) -> [PathBuf; 2] {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let parts =
+        [("CERTIFICATE", made.cert.der().to_vec()), ("PRIVATE KEY", made.signing_key.serialize_der())];
+    parts.map(|(label, bytes)| {
+        let path = folder.join(format!("{name}-{}", label.replace(' ', "-")));
+        let text = base64::prelude::BASE64_STANDARD.encode(bytes);
+        fs::write(&path, format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n"))
+            .expect("written");
+        path
+    })
+}
+
+#[test]
+fn a_store_with_tls_is_used_only_if_a_named_authority_vouches_for_it() {
+    let scratch = Scratch::new();
+    let [own, key] = certificate(&scratch.0, "own");
+    let [other, _] = certificate(&scratch.0, "other");
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let (text, own_text, key_text) = (port.to_string(), own.display().to_string(), key.display().to_string());
+    let files = ["--tls-cert-file", &own_text, "--tls-key-file", &key_text, "--tls-auth-clients", "no"];
+    let words = [["--tls-port", &text].as_slice(), &files].concat();
+    let Some(redis) = Redis::with(&scratch.0, &words) else { return };
+    let usual = share(&scratch.0, "here");
+    let url = format!("rediss://localhost:{port}");
+    let with = |url: &str, ca_file: &Path, host: &str| Share {
+        url: url.into(),
+        ca_file: Some(ca_file.to_owned()),
+        host: host.into(),
+        ..usual.clone()
+    };
+    let service = gateway_with(&scratch.0, with(&url, &own, "here"));
+    connected(&service, true);
+    teach(&service);
+    counted(&service, "published", 1);
+    let kept: Vec<String> =
+        redis::cmd("KEYS").arg("firstflight:1:192*").query(&mut redis.connection()).expect("keys");
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    service.end().expect("it ends in order");
+    // Another authority; another name than the certificate's; no encryption.
+    for (place, (url, authority, reason)) in [
+        (url.clone(), &other, "TLS: invalid peer certificate"),
+        (format!("rediss://127.0.0.1:{port}"), &own, "TLS: invalid peer certificate"),
+        (format!("redis://localhost:{port}"), &own, ""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let service = gateway_with(&scratch.0, with(&url, authority, &format!("host-{place}")));
+        service.until("a failure", || shared(&service)["why_not_connected"] != "not asked yet");
+        connected(&service, false);
+        let why = shared(&service)["why_not_connected"].clone();
+        assert!(why.as_str().is_some_and(|why| why.contains(reason)), "{why}");
+        service.end().expect("it ends in order");
+    }
+    let none = Sharing::open(&with(&url, &usual.key_file, "here")).expect_err("refused").to_string();
+    assert!(none.contains("it has no certificate of an authority"), "{none}");
 }
 
 #[test]

@@ -40,6 +40,6 @@ pub use plan::{Limits, Plan};
 pub use settings::{MOST, Mode, Override, Policy, STOCK, Settings};
 pub use share::{Acceptance, Key, Known, LONGEST_RECORD, Observation, PLACES, Refused, Remote};
 pub use state::{STATE_VERSION, StateError};
-pub use survey::{Found, Judged, Survey, survey};
+pub use survey::{Found, Judged, Survey, survey, typical};
 pub use transfer::{Rule, Transfer, TransferPlan};
 pub use trial::{CLASSES, Harm, HarmKind, Verdict, class};

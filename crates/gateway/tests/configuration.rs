@@ -118,7 +118,12 @@ fn an_error_names_its_place_the_valid_values_and_the_nearest_name() {
         (
             "[share]\nurl = \"http://store\"\nkey_file = \"key\"\nhost = \"a\"",
             "gateway.toml:2:7: share.url = \"http://store\": not the address of a store; expected one that begins with \
-             redis://, valkey://, unix:///",
+             redis://, valkey://, rediss://, valkeys://, unix:///",
+        ),
+        (
+            "[share]\nurl = \"redis://store\"\nkey_file = \"key\"\nhost = \"a\"\nca_file = \"ca.pem\"",
+            "gateway.toml:5:11: share.ca_file = \"ca.pem\": the way to the store is not encrypted; expected a url that begins \
+             with rediss:// or valkeys://, or no key",
         ),
         (
             "[site]\nlisten = \"0.0.0.0:4646\"\nhosts = \"10.0.0.0/24\"\nkey_file = \"key\"",

@@ -119,7 +119,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let share = configuration.share.as_ref().map(Sharing::open).transpose().map_err(Failure::new)?;
     let transfers = transfers(&configuration);
     let (groups, site) = (groups(&configuration)?, site(&configuration)?);
-    let Configuration { mut settings, cgroup, state, socket, .. } = configuration;
+    let Configuration { mut settings, cgroup, state, socket, idle, retreat, .. } = configuration;
     if let Some(mode) = options.mode {
         settings.mode = match mode {
             ModeWord::Observe => Mode::Observe,
@@ -142,6 +142,10 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
             let why = "routes cannot start single transfers; expected false";
             return Err(wrong_at("transfers.apply", why).into());
         }
+        true if idle || retreat => {
+            let why = "routes are not asked after an idle time or a loss; expected false";
+            return Err(wrong_at(if idle { "plan.idle" } else { "plan.retreat" }, why).into());
+        }
         true if settings.ssthresh => {
             let why = "routes set no slow-start threshold; expected false";
             return Err(wrong_at("plan.ssthresh", why).into());
@@ -151,7 +155,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     };
     let used = match by_routes {
         true => "routes",
-        false if settings.ssthresh || transfers.is_some() => "sock_ops, struct_ops",
+        false if settings.ssthresh || transfers.is_some() || idle || retreat => "sock_ops, struct_ops",
         false => "sock_ops",
     };
     let tiers: Vec<_> =
@@ -165,6 +169,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         journal_bytes: JOURNAL_BYTES,
         record: options.record.clone(),
         transfers,
+        idle,
         site,
         share,
         tiers,
@@ -250,7 +255,7 @@ fn hooks(common: &Common) -> Result<Hooks, Failure> {
 pub(super) fn load(options: &Load) -> Result<(), Failure> {
     let configuration = options.common.configuration()?;
     let transfers = transfers(&configuration);
-    let Configuration { limits, cgroup, settings, .. } = configuration;
+    let Configuration { limits, cgroup, settings, idle, retreat, .. } = configuration;
     let to = std::io::stdin().as_fd().try_clone_to_owned().map_err(Failure::new)?;
     let mut setup = HookSetup::new(limits);
     setup.cgroup = cgroup;
@@ -258,5 +263,6 @@ pub(super) fn load(options: &Load) -> Result<(), Failure> {
     setup.parts = settings.split;
     setup.plans = settings.prefixes;
     setup.transfers = transfers;
+    (setup.idle, setup.retreat) = (idle, retreat);
     Hooks::load(&setup).and_then(|hooks| hooks.hand_over(&UnixStream::from(to))).map_err(Failure::new)
 }

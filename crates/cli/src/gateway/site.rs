@@ -94,6 +94,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
                 journal_bytes: run::JOURNAL_BYTES,
                 record: options.record.clone(),
                 transfers: None,
+                idle: false,
                 share: None,
                 site,
                 tiers: vec![format!("in use: packets of {interface}")],
@@ -109,7 +110,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
 
 /// Learns from a capture and prints the networks.
 fn learn(options: &Options, capture: &Path, hosts: &[Prefix], settings: Settings) -> Result<(), Failure> {
-    let head = captures::head(capture).unwrap_or_default();
+    let head = captures::head(capture)?;
     if !head.is_empty() && !captures::is_one(capture, &head) {
         return Err(wrong_at(capture.display(), "not a capture; expected a pcap or pcapng file").into());
     }

@@ -39,8 +39,7 @@ pub(super) struct Options {
 
 pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let mut survey = Survey::new(&Settings::default(), &WINDOWS.map(Nanos::from_secs));
-    // A file that cannot be read is described by the reader.
-    let head = captures::head(&options.file).unwrap_or_default();
+    let head = captures::head(&options.file)?;
     if captures::is_one(&options.file, &head) {
         let (_, capture) = captures::read(&[&options.file])?;
         let mut reports: Vec<_> = capture.connections.iter().filter_map(report).collect();

@@ -264,30 +264,14 @@ fn a_gateway_or_loader_killed_at_any_step_of_its_start_leaves_stock_connections_
 /// The state of a gateway that learned of five hosts of 198.18.0.0/24, a path of 34 segments.
 fn learned() -> Vec<u8> {
     use firstflight_contract::Nanos;
-    use firstflight_gateway::{Arm, Connection, Gateway, Settings, Stage};
+    use firstflight_gateway::{Connection, Gateway, Settings, typical};
     let mut gateway = Gateway::new(Settings::default());
     for number in 0..40_u8 {
         let connection = Connection {
             at: firstflight_hooks::now(),
-            peer: [198, 18, 0, 1 + number % 5].into(),
-            arm: Arm::Stock,
-            stage: Stage::Ended,
-            age: Nanos::from_millis(300),
-            busy: Nanos::from_millis(250),
-            mss: 1448,
-            bytes: 100_000,
-            handshake_rtt: Nanos::from_millis(40),
             min_rtt: Nanos::from_millis(40),
-            srtt: Nanos::from_millis(42),
             rate: 1_250_000,
-            limited: false,
-            cwnd: 50,
-            ssthresh: None,
-            receive_window: 1 << 20,
-            sent: 70,
-            retransmits: 0,
-            timeouts: 0,
-            first_window_lost: false,
+            ..typical([198, 18, 0, 1 + number % 5].into())
         };
         gateway.report(&connection, &mut vec![]);
     }

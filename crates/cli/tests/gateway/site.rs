@@ -15,9 +15,7 @@ use firstflight::{Run, Scenario};
 use firstflight_capture::{Connection, Room, Watch, for_each};
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Client, Groups, Kernel, Mirror, Setup, Site, serve};
-use firstflight_gateway::{
-    Arm, Connection as Report, Gateway, Key, Mode, Override, Plan, Settings, Stage, TransferPlan,
-};
+use firstflight_gateway::{Connection as Report, Gateway, Key, Mode, Plan, Settings, typical};
 use firstflight_lab::{Cable, Netns, TcpInfo};
 use firstflight_paths::Prefix;
 use firstflight_report::pcapng;
@@ -315,30 +313,8 @@ fn a_request_pushes_what_the_site_knows_to_the_host_that_is_asked() {
 fn learned() -> Vec<u8> {
     let mut gateway = Gateway::new(Settings { mode: Mode::Advise, ..Settings::default() });
     for turn in 0..80_u64 {
-        let at = Nanos::from_secs(1 + turn);
-        let rtt = Nanos::from_millis(50);
-        let report = Report {
-            at,
-            peer: [192, 0, 2, 1 + (turn % 5) as u8].into(),
-            arm: Arm::Stock,
-            stage: Stage::Ended,
-            age: Nanos::from_secs(1),
-            busy: Nanos::from_secs(1),
-            mss: 1448,
-            bytes: 800 * 1448,
-            handshake_rtt: rtt,
-            min_rtt: rtt,
-            srtt: rtt,
-            rate: 800 * 1448,
-            limited: false,
-            cwnd: 40,
-            ssthresh: Some(40),
-            receive_window: 1 << 20,
-            sent: 800,
-            retransmits: 0,
-            timeouts: 0,
-            first_window_lost: false,
-        };
+        let peer = [192, 0, 2, 1 + (turn % 5) as u8].into();
+        let report = Report { at: Nanos::from_secs(1 + turn), ..typical(peer) };
         gateway.report(&report, &mut vec![]);
     }
     gateway.save()
@@ -352,36 +328,8 @@ impl Kernel for Host {
         Ok(())
     }
 
-    fn adopt(&mut self) -> Result<usize, String> {
-        Ok(0)
-    }
-
     fn set(&mut self, plan: &Plan) -> Result<(), String> {
         self.0.lock().expect("no panic").push(*plan);
         Ok(())
-    }
-
-    fn transfer(&mut self, _: u64, _: &TransferPlan) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn remove(&mut self, _: &Prefix) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn order(&mut self, _: &Prefix, _: Option<Override>) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn renew(&mut self) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn stop(&mut self, _: bool) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn lost(&mut self) -> Result<u64, String> {
-        Ok(0)
     }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use firstflight_capture::{Connection as Captured, Room, Watch, Watched};
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Connection, Override, Plan, TransferPlan};
+use firstflight_gateway::Connection;
 use firstflight_paths::Prefix;
 use serde_json::{Value, json};
 
@@ -153,40 +153,12 @@ fn watch(
     }
 }
 
+// A connection that is older than the watch is followed from its next packet on, without adoption.
 impl Kernel for Mirror {
     fn drain(&mut self, each: &mut dyn FnMut(Connection)) -> Result<(), String> {
         self.reports.try_iter().for_each(each);
         let watched = self.shared.watched.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         watched.2.clone().map_or(Ok(()), Err)
-    }
-
-    fn adopt(&mut self) -> Result<usize, String> {
-        // A connection that is older than the watch is followed from its next packet on.
-        Ok(0)
-    }
-
-    fn set(&mut self, _: &Plan) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn transfer(&mut self, _: u64, _: &TransferPlan) -> Result<(), String> {
-        Err("the gateway of a site starts no connection".to_owned())
-    }
-
-    fn remove(&mut self, _: &Prefix) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn order(&mut self, _: &Prefix, _: Option<Override>) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn renew(&mut self) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn stop(&mut self, _: bool) -> Result<(), String> {
-        Ok(())
     }
 
     fn lost(&mut self) -> Result<u64, String> {

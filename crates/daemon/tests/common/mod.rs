@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Client, Groups, Kernel, Setup, serve};
-use firstflight_gateway::{Arm, Connection, Mode, Override, Plan, Settings, Stage, TransferPlan};
+use firstflight_gateway::{Connection, Mode, Override, Plan, Settings, TransferPlan, typical};
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 
@@ -138,6 +138,7 @@ pub(crate) fn setup(folder: &Path, mode: Mode) -> Setup {
         journal_bytes: 1 << 20,
         record: Some(folder.join("events.jsonl")),
         transfers: Some(Transfers { ssthresh: true }),
+        idle: false,
         site: None,
         share: None,
         tiers: vec!["sock_ops: played".to_owned()],
@@ -185,27 +186,19 @@ impl Service {
 /// A connection of 100 KB to a host of 192.0.2.0/24 over 10 Mbit/s and 40 ms: 50 000 bytes fit into a round trip, 34
 /// segments of 1448 bytes.
 pub(crate) fn connection(at: u64, host: u8) -> Connection {
+    let rtt = Nanos(40_000_000);
     Connection {
         at: Nanos(at),
-        peer: IpAddr::from([192, 0, 2, host]),
-        arm: Arm::Stock,
-        stage: Stage::Ended,
         age: Nanos(300_000_000),
         busy: Nanos(250_000_000),
-        mss: 1448,
         bytes: 100_000,
-        handshake_rtt: Nanos(40_000_000),
-        min_rtt: Nanos(40_000_000),
+        handshake_rtt: rtt,
+        min_rtt: rtt,
         srtt: Nanos(42_000_000),
         rate: 1_250_000,
-        limited: false,
-        cwnd: 50,
         ssthresh: None,
-        receive_window: 1 << 20,
         sent: 70,
-        retransmits: 0,
-        timeouts: 0,
-        first_window_lost: false,
+        ..typical(IpAddr::from([192, 0, 2, host]))
     }
 }
 

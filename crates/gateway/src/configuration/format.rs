@@ -135,6 +135,20 @@ pub(crate) const PLAN: Section = Section {
             "Whether plans set the slow-start threshold, to the estimate. Loads a congestion control that writes it.",
         ),
         key(
+            "idle",
+            Kind::Flag,
+            "false",
+            "Whether a connection that sends again after an idle time starts with its plan, too. Loads a congestion control that idle \
+             connections have until they send. It looks for them once a second, so that shorter idle times may be missed.",
+        ),
+        key(
+            "retreat",
+            Kind::Flag,
+            "false",
+            "Whether a loss in a planned first window leaves half of what arrived of that window, at least five segments, where the \
+             connection's own congestion control leaves more. Loads a congestion control that writes the threshold.",
+        ),
+        key(
             "lease",
             Kind::Time(Floor::AboveZero),
             "\"10 s\"",
@@ -216,8 +230,14 @@ pub(crate) const SHARE: Section = Section {
         need(
             "url",
             Kind::Text,
-            "Store: `redis://` or `valkey://`, a user and a password if it has any, a host and a port; or `unix://` and the \
-             path of its socket. There is no TLS.",
+            "Store: `redis://` or `valkey://`, a user and a password if it has any, a host and a port; with TLS 1.3 `rediss://` or \
+             `valkeys://`; or `unix://` and the path of its socket.",
+        ),
+        key(
+            "ca_file",
+            Kind::Text,
+            "/etc/ssl/certs/ca-certificates.crt",
+            "File of the certificates, PEM, of the authorities that may vouch for a store with TLS.",
         ),
         need(
             "key_file",

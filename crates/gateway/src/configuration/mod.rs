@@ -34,6 +34,10 @@ pub struct Configuration {
     pub admin_group: Option<String>,
     /// System group that may ask for plans of transfers.
     pub plan_group: Option<String>,
+    /// Whether plans hold after an idle time, too.
+    pub idle: bool,
+    /// Whether a loss in a planned window leaves half of what arrived of that window.
+    pub retreat: bool,
     /// Starts for single transfers.
     pub transfers: Transfers,
     /// Observations of other hosts.
@@ -58,6 +62,8 @@ pub struct Share {
     pub url: String,
     /// File of the secret.
     pub key_file: PathBuf,
+    /// File of the certificates of those who may vouch for the store.
+    pub ca_file: Option<PathBuf>,
     /// Name of this host.
     pub host: String,
     /// Weight of an observation of another host, thousandths of an own one.
@@ -80,7 +86,9 @@ pub struct Site {
 }
 
 /// Schemes of a URL of a store.
-const STORES: &[&str] = &["redis://", "valkey://", "unix:///"];
+const STORES: &[&str] = &["redis://", "valkey://", "rediss://", "valkeys://", "unix:///"];
+/// Those of them with TLS.
+const ENCRYPTED: &[&str] = &["rediss://", "valkeys://"];
 
 const SECOND: Nanos = Nanos::from_secs(1);
 const MINUTE: Nanos = Nanos::from_secs(60);
@@ -149,6 +157,8 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
         read_group: given("read_group")?,
         admin_group: given("admin_group")?,
         plan_group: given("plan_group")?,
+        idle: flag(&plan, "idle", false)?,
+        retreat: flag(&plan, "retreat", false)?,
         transfers: Transfers {
             apply: flag(&transfers, "apply", false)?,
             ssthresh: flag(&transfers, "ssthresh", false)?,
@@ -293,11 +303,22 @@ fn share(item: &Item<'_>) -> Result<Share, Error> {
     }
     let key_file = filled(&table.need("key_file")?)?.into();
     let host = table.need("host")?.name()?.to_owned();
+    let ca_file = table.get("ca_file");
+    if let Some(item) = &ca_file
+        && !ENCRYPTED.iter().any(|scheme| url.text().is_ok_and(|text| text.starts_with(scheme)))
+    {
+        let why = "the way to the store is not encrypted";
+        return Err(item
+            .invalid(why)
+            .expecting(format!("a url that begins with {}, or no key", ENCRYPTED.join(" or "))));
+    }
+    let ca_file = ca_file.map(|item| filled(&item)).transpose()?.map(PathBuf::from);
     let url = url.text()?.to_owned();
     let table = Some(table);
     Ok(Share {
         url,
         key_file,
+        ca_file,
         host,
         weight: (1000.0 * number(&table, "weight", 0.5)?) as u16,
         max_age: time(&table, "max_age", Nanos::from_secs(1800), Nanos::from_secs(10), DAY)?,

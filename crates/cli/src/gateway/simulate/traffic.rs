@@ -38,14 +38,14 @@ pub(super) struct Traffic {
 
 pub(super) fn traffic(options: &Options) -> Result<Traffic, Failure> {
     let place = options.file.display();
-    let head = captures::head(&options.file);
+    let head = captures::head(&options.file)?;
     let mut reports: Vec<Connection>;
     let found;
-    if captures::is_one(&options.file, head.as_deref().unwrap_or_default()) {
+    if captures::is_one(&options.file, &head) {
         let (_, capture) = captures::read(&[&options.file])?;
         found = capture.connections.len();
         reports = capture.connections.iter().filter_map(report).collect();
-    } else if head.map_err(|error| wrong_at(&place, error))?.trim_ascii_start().starts_with(b"{") {
+    } else if head.trim_ascii_start().starts_with(b"{") {
         let text = String::from_utf8(read(&options.file)?).map_err(|_| wrong_at(&place, "not a text"))?;
         reports = vec![];
         for (number, line) in text.lines().enumerate() {
