@@ -2,7 +2,8 @@
 //! is the file for a recording of the gateway's events, which `firstflight gateway simulate` takes.
 //!
 //! `gateway-demo transfers PROGRAM` compares a server that asks for the start of each response, whose size it knows, with
-//! the same server that does not. With a third word, `threshold`, such a start sets the slow-start threshold, too.
+//! the same server that does not. With a third word, `threshold`, such a start sets the slow-start threshold, too; with `idle`, the
+//! plan of the network holds after an idle time.
 //!
 //! `gateway-demo profiles PROGRAM [FOLDER]` compares transfers to a known network with those of the stack over twelve paths, beside
 //! a bulk flow, and after the rate of a path fell. Results that are in the folder already are not measured again.
@@ -33,13 +34,16 @@ fn main() -> std::process::ExitCode {
             sized::serve(address, socket).map(|()| None)
         }
         [word, program] if word == std::path::Path::new("transfers") => {
-            transfers::run(program, false).map(Some)
+            transfers::run(program, transfers::Variant::default()).map(Some)
         }
-        [word, program, threshold]
-            if word == std::path::Path::new("transfers")
-                && threshold == std::path::Path::new("threshold") =>
-        {
-            transfers::run(program, true).map(Some)
+        [word, program, variant] if word == std::path::Path::new("transfers") => {
+            let usual = transfers::Variant::default();
+            match variant.to_str() {
+                Some("threshold") => Ok(transfers::Variant { threshold: true, ..usual }),
+                Some("idle") => Ok(transfers::Variant { idle: true, ..usual }),
+                _ => Err("expected the word threshold or idle, or none".into()),
+            }
+            .and_then(|variant| transfers::run(program, variant).map(Some))
         }
         [word, program] if word == std::path::Path::new("profiles") => profiles::run(program, None).map(Some),
         [word, program, folder] if word == std::path::Path::new("profiles") => {

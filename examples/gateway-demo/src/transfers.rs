@@ -19,8 +19,24 @@ use serde_json::{Value, json};
 use crate::demo::{PATH, figures, quantile};
 use crate::server::{Failure, Place, Running, gateway};
 
-const CONFIGURATION: &str =
-    "mode = \"enforce\"\n[trial]\nholdout = 1\n[transfers]\napply = true\nssthresh = ";
+/// Settings of the gateway besides those of all runs.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Variant {
+    /// Whether starts for the size set the slow-start threshold, too.
+    pub(crate) threshold: bool,
+    /// Whether the plan of the network holds after an idle time, too.
+    pub(crate) idle: bool,
+}
+
+impl Variant {
+    fn configuration(self) -> String {
+        let Self { threshold, idle } = self;
+        format!(
+            "mode = \"enforce\"\n[plan]\nidle = {idle}\n[trial]\nholdout = 1\n[transfers]\napply = true\nssthresh = {threshold}\n"
+        )
+    }
+}
+
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 86, 1, 1);
 const PORT: u16 = 8080;
 const HOSTS: u8 = 8;
@@ -36,8 +52,7 @@ const LESSONS: usize = 40;
 /// Times of the first responses and of those after the idle time, by size, seconds.
 type Times = Vec<[Vec<f64>; 2]>;
 
-/// With `threshold`, starts for the size set the slow-start threshold, too.
-pub(crate) fn run(program: &Path, threshold: bool) -> Result<Value, Failure> {
+pub(crate) fn run(program: &Path, variant: Variant) -> Result<Value, Failure> {
     let scenario = Scenario::from_text(PATH)?;
     let hosts: Vec<_> = (0..HOSTS).map(|host| Ipv4Addr::new(10, 86, 1, 2 + host)).collect();
     let place = Place::new()?;
@@ -53,7 +68,10 @@ pub(crate) fn run(program: &Path, threshold: bool) -> Result<Value, Failure> {
     }
     eprintln!("responses without the gateway");
     let [without] = clients.measure(["none"])?;
-    let (daemon, client) = gateway(program, &place, &format!("{CONFIGURATION}{threshold}\n"), None)?;
+    // In the server's namespace: idle connections are found in that of the gateway only.
+    let configuration = variant.configuration();
+    let start = || gateway(program, &place, &configuration, None).map_err(|error| error.to_string());
+    let (daemon, client) = cable.near().run(start)??;
     eprintln!("the gateway learns");
     for _ in 0..LESSONS {
         let mut stream = clients.connection()?;
@@ -83,7 +101,8 @@ pub(crate) fn run(program: &Path, threshold: bool) -> Result<Value, Failure> {
     Ok(json!({
         "path": { "rate_bit_s": 8_000_000, "rtt_ms": 50.0, "buffer_packets": 20 },
         "congestion_control": "cubic",
-        "threshold": threshold,
+        "threshold": variant.threshold,
+        "plan_after_idle": variant.idle,
         "connections": CONNECTIONS,
         "idle_s": IDLE.as_secs_f64(),
         "plan": explained["plan"],

@@ -249,6 +249,7 @@ fn a_request_pushes_what_the_site_knows_to_the_host_that_is_asked() {
             journal_bytes: 1 << 20,
             record: None,
             transfers: None,
+            idle: false,
             share: None,
             site: Some(Site {
                 listen: address.parse().expect("an address"),

@@ -139,7 +139,7 @@ pub(crate) const PLAN: Section = Section {
             Kind::Flag,
             "false",
             "Whether a connection that sends again after an idle time starts with its plan, too. Loads a congestion control that idle \
-             connections have until they send. It looks for them once a second, so that shorter idle times may be missed.",
+             connections have until they send. It looks for them once a second, in the gateway's own network namespace, so that shorter idle times may be missed.",
         ),
         key(
             "retreat",

@@ -63,8 +63,11 @@ fn a_plan_of_a_prefix_holds_after_an_idle_time_where_the_setup_says_so() {
     assert_eq!(arms, [Arm::Planned(30); 3]);
 }
 
-/// Windows and thresholds before and after an idle time in which `rest` is called.
-fn rested(pair: &mut Pair, rest: impl FnOnce()) -> ((u32, Option<u32>), (u32, Option<u32>), u32) {
+/// Congestion window and slow-start threshold, segments.
+type State = (u32, Option<u32>);
+
+/// The state before and after an idle time in which `rest` is called, and the timeouts that passed.
+fn rested(pair: &mut Pair, rest: impl FnOnce()) -> (State, State, u32) {
     let show = |pair: &Pair| {
         let info = TcpInfo::of(&pair.server).expect("TCP_INFO");
         (info.cwnd, info.ssthresh)
@@ -72,7 +75,7 @@ fn rested(pair: &mut Pair, rest: impl FnOnce()) -> ((u32, Option<u32>), (u32, Op
     pair.transfer(6_000_000);
     let (before, rto) = (show(pair), TcpInfo::of(&pair.server).expect("TCP_INFO").rto);
     let began = Instant::now();
-    // Half way between the second and the third timeout.
+    // Half way between the second and the third timeout that passes.
     thread::sleep(Duration::from_micros(u64::from(rto) * 5 / 2));
     rest();
     pair.server.write_all(&[0]).expect("a connection");
