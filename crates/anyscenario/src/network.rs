@@ -119,6 +119,16 @@ fn loss() -> BoxedStrategy<String> {
     prop_oneof![3 => number(0.0, 0.05), 1 => number(0.0, 1.0), 1 => bursty].boxed()
 }
 
+fn reorder(scale: Scale) -> BoxedStrategy<String> {
+    // Runs from 3 packets on are longer than those of independent choices up to a share of a half.
+    let share = prop_oneof![3 => number(0.0, 0.05), 1 => number(0.0, 0.5)].boxed();
+    table(vec![
+        ("share", share),
+        ("delay", (1..=scale.rtt.max(1)).prop_map(ns).boxed()),
+        ("burst", prop_oneof![Just(1_u32), 3..20_u32].prop_map(|burst| burst.to_string()).boxed()),
+    ])
+}
+
 fn path(scale: Scale) -> BoxedStrategy<String> {
     let Scale { rate: own, rtt, .. } = scale;
     lines(vec![
@@ -126,6 +136,7 @@ fn path(scale: Scale) -> BoxedStrategy<String> {
         given("buffer", buffer(scale, true)),
         queue_and_shaper(scale),
         line(0.3, "loss", loss()),
+        line(0.2, "reorder", reorder(scale)),
         line(0.2, "access_rate", rates(own)),
     ])
 }
@@ -143,6 +154,7 @@ fn links(scale: Scale) -> BoxedStrategy<Drawn> {
                     given("buffer", buffer(scale, false)),
                     queue_and_shaper(scale),
                     line(0.3, "loss", loss()),
+                    line(0.1, "reorder", reorder(scale)),
                     line(0.2, "cost", (1..9_u32).prop_map(|cost| cost.to_string()).boxed()),
                 ])
             };

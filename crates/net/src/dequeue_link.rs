@@ -92,6 +92,11 @@ impl<T: Copy> DequeueLink<T> {
         self.line.free_at()
     }
 
+    /// Whether the packet that left last took the slower of two lanes; see [`Link::with_lanes`].
+    pub fn took_slow_lane(&self) -> bool {
+        self.line.took_slow_lane()
+    }
+
     /// Sends the next packet, if the queue releases one. The link must be free by `now`.
     pub fn depart(&mut self, now: u64) -> Option<Departure<T>> {
         debug_assert!(self.line.free_at() <= now);

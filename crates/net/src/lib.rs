@@ -5,6 +5,7 @@
 
 pub mod catalogue;
 pub mod dequeue_link;
+pub mod lanes;
 pub mod link;
 pub mod queue;
 pub mod random;
@@ -14,4 +15,4 @@ pub mod router;
 pub mod serialisation;
 pub mod shaper;
 pub mod token_bucket;
-pub mod wire_loss;
+pub mod two_state;

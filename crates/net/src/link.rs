@@ -1,6 +1,7 @@
 //! One direction of a link: a queue, a rate and a propagation delay. The work per packet is constant, and a
 //! link schedules no events of its own.
 
+use crate::lanes::Lanes;
 use crate::queue::{Arrival, Queue, Verdict};
 use crate::random::Stream;
 use crate::rate_trace::TracePlayer;
@@ -8,7 +9,7 @@ use crate::readings::Readings;
 use crate::router::Header;
 use crate::serialisation::{LATEST, Serialisation};
 use crate::shaper::Shaper;
-use crate::wire_loss::WireLoss;
+use crate::two_state::TwoState;
 use firstflight_contract::{Nanos, Rate, Sum};
 
 /// Outcome of offering a packet to a link.
@@ -73,11 +74,13 @@ struct Guard {
     longest_wait: u64,
     backlog: Backlog,
     queue: Queue,
-    loss: Option<WireLoss>,
+    loss: Option<TwoState>,
     /// Time-varying rate, if the link follows a trace.
     player: Option<TracePlayer>,
     /// What delays packets between the queue and the line, if anything does.
     shaper: Option<Box<Shaper>>,
+    /// Lanes behind the line, if packets overtake each other.
+    lanes: Option<Box<Lanes>>,
     readings: Readings,
     drops: u64,
     wire_losses: u64,
@@ -100,12 +103,12 @@ impl Link {
     }
 
     /// Loses packets after their transmission: the share `mean`, in runs of `burst` packets in the mean; see
-    /// [`WireLoss::new`].
+    /// [`TwoState::new`].
     #[must_use]
     pub fn with_loss(mut self, mean: f64, burst: f64, stream: Stream) -> Self {
         if mean > 0.0 {
             let queue = self.guard.take().map_or(Queue::Unlimited, |guard| guard.queue);
-            let loss = WireLoss::new(mean, burst, stream);
+            let loss = TwoState::new(mean, burst, stream);
             self.guard = Some(Box::new(Guard::new(queue, Some(loss))));
         }
         self
@@ -127,6 +130,20 @@ impl Link {
         guard.shaper = Some(Box::new(shaper));
         guard.certain = guard.certainty();
         self
+    }
+
+    /// Lets packets take `lanes` behind the line, so that they may overtake each other.
+    #[must_use]
+    pub fn with_lanes(mut self, lanes: Lanes) -> Self {
+        let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
+        guard.lanes = Some(Box::new(lanes));
+        guard.certain = guard.certainty();
+        self
+    }
+
+    /// Whether the last packet that was transmitted took the slower lane. Packets of one lane arrive in order.
+    pub fn took_slow_lane(&self) -> bool {
+        self.guard.as_ref().and_then(|guard| guard.lanes.as_ref()).is_some_and(|lanes| lanes.is_slow())
     }
 
     /// Records the counters at each of these ascending times, nanoseconds; see [`Link::readings`].
@@ -229,7 +246,8 @@ impl Link {
         }
     }
 
-    /// Transmits a packet that came at `since` as soon as the link is free. The packet may be lost on the wire.
+    /// Transmits a packet that came at `since` as soon as the link is free. The packet may be lost on the wire, or take the
+    /// slower of two lanes.
     pub(crate) fn send(&mut self, since: u64, size: u32) -> Passage {
         let Some(guard) = &mut self.guard else { return Passage::Arrives(self.transmit(since, size)) };
         let mut lost = false;
@@ -237,11 +255,12 @@ impl Link {
             lost = loss.takes_next();
         }
         guard.wire_losses += u64::from(lost);
+        let longer = guard.lanes.as_mut().map_or(0, |lanes| lanes.take());
         let arrival = match guard.player.as_mut().map(|player| player.carry(since, size)) {
             None => self.transmit(since, size),
             Some(end) => self.occupy(end.min(LATEST), size),
         };
-        if lost { Passage::LostOnWire } else { Passage::Arrives(arrival) }
+        if lost { Passage::LostOnWire } else { Passage::Arrives(arrival + longer) }
     }
 
     /// End of the last scheduled transmission, nanoseconds.
@@ -301,7 +320,7 @@ impl Link {
 }
 
 impl Guard {
-    fn new(queue: Queue, loss: Option<WireLoss>) -> Self {
+    fn new(queue: Queue, loss: Option<TwoState>) -> Self {
         let mut guard = Self {
             certain: 0,
             waiting_ns: Sum::default(),
@@ -311,6 +330,7 @@ impl Guard {
             loss,
             player: None,
             shaper: None,
+            lanes: None,
             readings: Readings::default(),
             drops: 0,
             wire_losses: 0,
@@ -322,13 +342,14 @@ impl Guard {
     }
 
     /// Number of waiting packets below which [`Link::pass`] may accept one more. The short path handles a
-    /// constant rate and a packet limit; random loss, traces, shapers and readings need the full path.
+    /// constant rate and a packet limit; random loss, traces, shapers, lanes and readings need the full path.
     fn certainty(&self) -> u32 {
         match &self.queue {
             Queue::Packets(queue)
                 if self.loss.is_none()
                     && self.player.is_none()
                     && self.shaper.is_none()
+                    && self.lanes.is_none()
                     && self.readings.due() == u64::MAX =>
             {
                 queue.limit

@@ -12,7 +12,7 @@ use crate::dist::Dist;
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
     Codel, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Policer, Queue,
-    Reads, Red, Rounds, Router, Scenario, Shaper, Source, Start, UdpSource,
+    Reads, Red, Reorder, Rounds, Router, Scenario, Shaper, Source, Start, UdpSource,
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::SchemeSpec;
@@ -68,7 +68,7 @@ fn dumbbell(path: &Path) -> Tree {
     let mut out = Tree::default();
     supply(path.rate, path.trace.as_ref(), &mut out);
     out.set("rtt", time(path.rtt));
-    hop(path.buffer, &path.queue, path.shaper, (path.loss, path.loss_burst), &mut out);
+    hop(path.buffer, &path.queue, path.shaper, (path.loss, path.loss_burst), path.reorder, &mut out);
     out.set("access_rate", rate(path.access_rate));
     out
 }
@@ -91,7 +91,7 @@ fn nodes_and_links(graph: &Graph, root: &mut Tree) {
         supply(link.rate, link.trace.as_ref(), &mut out);
         out.set("delay", time(link.delay));
         out.set("cost", Value::Integer(link.cost.into()));
-        hop(link.buffer, &link.queue, link.shaper, (link.loss, link.loss_burst), &mut out);
+        hop(link.buffer, &link.queue, link.shaper, (link.loss, link.loss_burst), link.reorder, &mut out);
         root.push("link", out);
     }
 }
@@ -103,7 +103,14 @@ fn supply(own: Rate, trace: Option<&LinkTrace>, out: &mut Tree) {
     }
 }
 
-fn hop(buffer: Limit, discipline: &Queue, shaper: Option<Shaper>, (loss, burst): (f64, f64), out: &mut Tree) {
+fn hop(
+    buffer: Limit,
+    discipline: &Queue,
+    shaper: Option<Shaper>,
+    (loss, burst): (f64, f64),
+    reorder: Option<Reorder>,
+    out: &mut Tree,
+) {
     out.set("buffer", limit(buffer));
     out.set("queue", queue(discipline));
     if let Some(shaper) = shaper {
@@ -114,6 +121,9 @@ fn hop(buffer: Limit, discipline: &Queue, shaper: Option<Shaper>, (loss, burst):
         "loss",
         if burst == 1.0 { loss } else { Value::table([("mean", loss), ("burst", Value::Float(burst))]) },
     );
+    if let Some(reorder) = reorder {
+        out.set("reorder", self::reorder(reorder));
+    }
 }
 
 fn group(flow: &FlowGroup, network: &Network) -> Tree {
@@ -322,6 +332,11 @@ pub(crate) fn queue(queue: &Queue) -> Value {
 
 pub(crate) fn shaper(Shaper { rate, burst }: Shaper) -> Value {
     Value::table(bucket_keys(rate, burst))
+}
+
+pub(crate) fn reorder(Reorder { share, delay, burst }: Reorder) -> Value {
+    let keys = [("share", Value::Float(share)), ("delay", time(delay))];
+    Value::table(keys.into_iter().chain((burst != 1.0).then_some(("burst", Value::Float(burst)))))
 }
 
 fn bucket_keys(rate: Rate, burst: u64) -> [(&'static str, Value); 2] {

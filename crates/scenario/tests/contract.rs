@@ -69,6 +69,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             shaper: None,
             loss: 0.0,
             loss_burst: 1.0,
+            reorder: None,
             access_rate: Rate(1_000_000_000),
         })
     );
@@ -189,6 +190,10 @@ fn the_alternatives_that_the_example_names_in_comments_are_read_too() {
     let shaper = "queue = \"drop-tail\"\nshaper = { rate = \"20 Mbit/s\", burst = \"1 MB\" }";
     let Network::Dumbbell(path) = with("queue = \"drop-tail\"", shaper).network else { panic!("no path") };
     assert_eq!(path.shaper, Some(Shaper { rate: Rate(20_000_000), burst: 1_000_000 }));
+
+    let reorder = "reorder = { share = 0.25, delay = \"3 ms\" }\nloss = 0.0";
+    let Network::Dumbbell(path) = with("loss = 0.0", reorder).network else { panic!("no path") };
+    assert_eq!(path.reorder, Some(Reorder { share: 0.25, delay: Nanos::from_millis(3), burst: 1.0 }));
 
     let bursts = with("loss = 0.0", "loss = { mean = 0.01, burst = 4 }").network;
     let Network::Dumbbell(Path { loss, loss_burst, .. }) = bursts else { panic!("no path") };

@@ -212,6 +212,7 @@ fn with_bogus(section: &str, key: &str) -> String {
         "queue" => ("path.queue.", key.into()),
         "loss" => ("path.loss.", key.into()),
         "shaper" => ("path.shaper.", key.into()),
+        "reorder" => ("path.reorder.", key.into()),
         "[[flow]]" => ("flow.", key.into()),
         "rounds" => ("flow.rounds.", key.into()),
         "start" => ("flow.start.", key.into()),
@@ -303,6 +304,8 @@ const GRAPH: &[(&str, &str)] = &[
 const SIBLINGS: &[(&str, &str, &str)] = &[
     ("path.queue.", "path.queue.kind", "\"red\""),
     ("path.shaper.", "path.shaper.rate", "\"1 Mbit/s\""),
+    ("path.reorder.", "path.reorder.share", "0.01"),
+    ("path.reorder.", "path.reorder.delay", "\"5 ms\""),
     ("path.loss.", "path.loss.mean", "0.01"),
     ("path.loss.", "path.loss.burst", "4"),
     ("flow.size.pareto.", "flow.size.pareto.mean", "\"9 packets\""),

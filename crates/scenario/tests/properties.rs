@@ -131,6 +131,7 @@ prop_compose! {
             shaper: (on_arrival && runs > 50.0).then_some(Shaper { rate: Rate(1 + rate / 2), burst: 65_535 + rate }),
             loss,
             loss_burst: if longer * (1.0 - loss) > 1.0 { longer } else { 1.0 },
+            reorder: (runs < 30.0).then_some(Reorder { share: loss / 2.0, delay: Nanos(1 + rtt.0 / 2), burst: 1.0 + runs }),
             access_rate: Rate(access.max(1)),
         }
     }
@@ -147,6 +148,7 @@ prop_compose! {
             let there = Link {
                 name: format!("l{i}"), from: i, to: i + 1, rate: path.rate, trace: None, delay, cost: 1 + delay.0 % 9,
                 buffer: path.buffer, queue: path.queue, shaper: path.shaper, loss: path.loss, loss_burst: path.loss_burst,
+                reorder: path.reorder,
             };
             let back = Link { name: format!("b{i}"), from: i + 1, to: i, ..there.clone() };
             [there, back]

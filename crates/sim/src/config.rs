@@ -5,6 +5,7 @@ use crate::sender::app::AppConfig;
 use crate::sender::stack::Stack;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::chain::Chain;
+use firstflight_net::lanes::LanesConfig;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
@@ -67,6 +68,8 @@ pub struct LinkConfig {
     pub loss: f64,
     /// Mean number of packets in a run of such losses; 1 for independent losses.
     pub loss_burst: f64,
+    /// Lanes behind the line, if packets overtake each other.
+    pub lanes: Option<LanesConfig>,
     /// Ascending times at which results also report the counters.
     pub read_at: Vec<Nanos>,
 }
@@ -88,6 +91,7 @@ impl LinkConfig {
             shaper: None,
             loss: 0.0,
             loss_burst: 1.0,
+            lanes: None,
             read_at: vec![],
         }
     }

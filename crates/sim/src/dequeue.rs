@@ -52,8 +52,6 @@ impl DequeueHop {
 impl<O: Observer> Wire<'_, O> {
     /// Handles an event at a dequeue-time queue: the arrival of a packet of `size` bytes, or the release that
     /// is due when the link is free.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn at_queue(&mut self, at: u64, leg: &Leg, size: u32, content: Content) {
         let index = leg.links[0] as usize;
         let departure = match leg.end {
@@ -133,6 +131,10 @@ impl<O: Observer> Wire<'_, O> {
                 return self.count_lost(leg, &content);
             }
         };
-        self.enqueue(leg, Packet { at: then, seq, leg: leg.next, low, high });
+        let packet = Packet { at: then, seq, leg: leg.next, low, high };
+        match leg.end {
+            End::Lanes => self.into_lane(leg, self.dequeue_hops[index].link.took_slow_lane(), packet),
+            _ => self.enqueue(leg, packet),
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::config::{LinkConfig, QueueConfig, UdpConfig};
 use firstflight_net::dequeue_link::DequeueLink;
+use firstflight_net::lanes::Lanes;
 use firstflight_net::link::Link;
 use firstflight_net::queue::Queue;
 use firstflight_net::queue::choke::Choke;
@@ -43,6 +44,10 @@ pub fn link(link: &LinkConfig, seed: u64) -> Link {
     };
     let built = match link.shaper {
         Some(config) => built.with_shaper(Shaper::new(config)),
+        None => built,
+    };
+    let built = match link.lanes {
+        Some(config) => built.with_lanes(Lanes::new(config, stream("lanes"))),
         None => built,
     };
     // Readings of a dequeue-time link are taken by its `DequeueLink`.

@@ -43,7 +43,7 @@ pub(crate) trait Stops {
     /// Stage in front of a link, if packets wait there.
     fn before(&self, link: usize) -> Option<usize>;
 
-    /// Stage at the far end of a link with a dequeue-time queue.
+    /// Stage at the far end of a link with a dequeue-time queue, or with two lanes.
     fn beyond(&self, link: usize) -> Option<usize>;
 
     /// Stage in front of the senders, if ACKs wait there.

@@ -4,6 +4,9 @@
 //! together with the hop before it. Only where several sources meet do packets wait for the clock, in one
 //! feed per source.
 //!
+//! Behind a link whose packets overtake each other, packets wait once more, in a feed for each of its two lanes, and go on in the
+//! order of their arrival.
+//!
 //! The feeds in front of one link form a stage. Stages run ahead of each other as far as `lookahead` allows.
 
 use crate::config::Network;
@@ -55,6 +58,8 @@ pub(crate) enum End {
     DequeueQueue,
     /// A release event of such a link, which is no packet: the link is free.
     Release,
+    /// The feed of the lane that the packet took behind the last link: `feed`, or the one after it for the slower lane.
+    Lanes,
 }
 
 /// A run of links; fills one cache line.
@@ -111,6 +116,8 @@ pub(crate) struct Routes {
     pub(crate) senders: Option<usize>,
     /// Links with a dequeue-time queue, and the leg of each that carries its release events.
     pub(crate) dequeue_links: Vec<(usize, u32)>,
+    /// For each link, whether its packets overtake each other.
+    two_lanes: Vec<bool>,
     /// First leg of each flow's data, of each flow's ACKs, and of each UDP source.
     pub(crate) data: Vec<u32>,
     pub(crate) acks: Vec<u32>,
@@ -124,9 +131,16 @@ enum Place {
     AtSender(usize),
     AtReceiver(usize),
     // A packet that leaves a link reaches the next one before the next one processes its arrivals.
-    /// The far end of a link with a dequeue-time queue.
-    Beyond(usize),
+    /// The far end of a link with a dequeue-time queue, or of a lane of a link.
+    Beyond(usize, Lane),
     IntoLink(usize, Source),
+}
+
+/// A lane behind a link; a link whose packets keep their order has the first only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    Only,
+    Slow,
 }
 
 /// Feed and stage of a place.
@@ -149,7 +163,7 @@ impl Stops for Waiting<'_> {
     }
 
     fn beyond(&self, link: usize) -> Option<usize> {
-        self.places.get(&Place::Beyond(link)).map(|spot| spot.stage as usize)
+        self.places.get(&Place::Beyond(link, Lane::Only)).map(|spot| spot.stage as usize)
     }
 
     fn senders(&self) -> Option<usize> {
@@ -180,7 +194,11 @@ impl Routes {
         }
         for &link in &dequeue_links {
             places.insert(Place::IntoLink(link, Source::Queue), Spot::default());
-            places.insert(Place::Beyond(link), Spot::default());
+            places.insert(Place::Beyond(link, Lane::Only), Spot::default());
+        }
+        let two_lanes: Vec<bool> = network.links.iter().map(|link| link.lanes.is_some()).collect();
+        for link in (0..two_lanes.len()).filter(|&link| two_lanes[link]) {
+            places.extend([Lane::Only, Lane::Slow].map(|lane| (Place::Beyond(link, lane), Spot::default())));
         }
         let mut routes = Self {
             legs: vec![],
@@ -189,6 +207,7 @@ impl Routes {
             // Endpoints come first among the places.
             senders: (waits == Waits::AtMeetingsAndSenders).then_some(0),
             dequeue_links: vec![],
+            two_lanes,
             data: vec![],
             acks: vec![],
             udp: vec![],
@@ -225,7 +244,7 @@ impl Routes {
             match leg.end {
                 End::Receiver => leg.next = routes.acks[leg.flow as usize],
                 End::Sender => leg.next = routes.data[leg.flow as usize],
-                End::Feed | End::Sink | End::DequeueQueue | End::Release => {}
+                End::Feed | End::Sink | End::DequeueQueue | End::Release | End::Lanes => {}
             }
         }
         routes
@@ -238,7 +257,7 @@ impl Routes {
         for (number, (place, spot)) in (0..).zip(places) {
             let link = match place {
                 Place::IntoLink(link, _) => (Some(*link), true),
-                Place::Beyond(link) => (Some(*link), false),
+                Place::Beyond(link, _) => (Some(*link), false),
                 Place::AtSender(_) | Place::AtReceiver(_) => (None, false),
             };
             if last != Some(link) {
@@ -259,9 +278,14 @@ impl Routes {
             assert!(leg.len as usize <= MAX_RUN);
             assert!(leg.links.iter().all(|&link| (link as usize) < links));
             assert!(leg_exists(leg.next) && (leg.flow as usize) < self.data.len().max(1));
-            let waits = matches!(leg.end, End::Feed | End::Release);
-            assert!(!waits || self.stages[leg.stage as usize].contains(&leg.feed));
-            assert!(leg.end < End::DequeueQueue || (leg.links[0] as usize) < self.dequeue_links.len());
+            let feeds = match leg.end {
+                End::Feed | End::Release => 1,
+                End::Lanes => 2,
+                _ => 0,
+            };
+            assert!((0..feeds).all(|next| self.stages[leg.stage as usize].contains(&(leg.feed + next))));
+            let dequeues = matches!(leg.end, End::DequeueQueue | End::Release);
+            assert!(!dequeues || (leg.links[0] as usize) < self.dequeue_links.len());
         }
     }
 
@@ -270,16 +294,20 @@ impl Routes {
         let first = legs.len() as u32;
         let blank = Leg { end: path.end, ack_size: path.ack_size, flow: path.flow as u32, ..Leg::BLANK };
         let mut leg = blank;
-        let cut = |legs: &mut Vec<Leg>, leg: &mut Leg, place: &Place| {
+        let cut = |legs: &mut Vec<Leg>, leg: &mut Leg, place: &Place, end: End| {
             let next = legs.len() as u32 + 1;
             let Spot { feed, stage } = places[place];
-            legs.push(Leg { end: End::Feed, feed, stage, next, ..*leg });
+            legs.push(Leg { end, feed, stage, next, ..*leg });
             *leg = blank;
+        };
+        let beyond = |link: usize| match self.two_lanes[link] {
+            true => End::Lanes,
+            false => End::Feed,
         };
         let mut source = path.source;
         for &link in path.links {
             if stops[link] {
-                cut(legs, &mut leg, &Place::IntoLink(link, source));
+                cut(legs, &mut leg, &Place::IntoLink(link, source), End::Feed);
             }
             source = Source::Link(link);
             if let Some(number) = dequeue_links.iter().position(|hop| hop.0 == link) {
@@ -287,14 +315,17 @@ impl Routes {
                 // end.
                 let next = legs.len() as u32 + 1;
                 legs.push(Leg { links: Leg::only(number), end: End::DequeueQueue, next, ..blank });
-                cut(legs, &mut leg, &Place::Beyond(link));
+                cut(legs, &mut leg, &Place::Beyond(link, Lane::Only), beyond(link));
                 continue;
             }
             leg.links[leg.len as usize] = link as u32;
             leg.len += 1;
+            if self.two_lanes[link] {
+                cut(legs, &mut leg, &Place::Beyond(link, Lane::Only), End::Lanes);
+            }
         }
         if let Some(place) = end_place(path, waits) {
-            cut(legs, &mut leg, &place);
+            cut(legs, &mut leg, &place, End::Feed);
         }
         legs.push(leg);
         first

@@ -169,7 +169,7 @@ impl<'r, O: Observer> Wire<'r, O> {
         }
         if leg.end >= End::Sink {
             if leg.end != End::Sink {
-                self.at_queue(at, leg, size, *content);
+                self.off_the_line(at, leg, size, *content);
             }
             return None;
         }
@@ -222,12 +222,31 @@ impl<'r, O: Observer> Wire<'r, O> {
         }
     }
 
+    /// A packet at the end of a leg where packets do not keep their order.
+    #[cold]
+    #[inline(never)]
+    fn off_the_line(&mut self, at: u64, leg: &Leg, size: u32, content: Content) {
+        if leg.end != End::Lanes {
+            return self.at_queue(at, leg, size, content);
+        }
+        let Content { seq, low, high } = content;
+        let last = leg.links()[leg.links().len() - 1];
+        let slow = self.links[last as usize].took_slow_lane();
+        self.into_lane(leg, slow, Packet { at, seq, leg: leg.next, low, high });
+    }
+
+    /// Puts a packet into the feed of its lane.
+    pub(crate) fn into_lane(&mut self, leg: &Leg, slow: bool, packet: Packet) {
+        // `Routes::check` verified both feeds.
+        self.enqueue(&Leg { feed: leg.feed + u32::from(slow), ..*leg }, packet);
+    }
+
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, leg: &Leg, packet: Packet) {
         debug_assert!((leg.feed as usize) < self.feeds.len());
         // The release events of a dequeue-time link belong to its own stage.
         debug_assert!(leg.end == End::Release || self.clocks.may_come(leg.stage as usize, packet.at));
-        // SAFETY: `Routes::check` verified that every leg's feed exists.
+        // SAFETY: `Routes::check` verified that every leg's feed exists, and the next one of a leg that ends in lanes.
         if unsafe { self.feeds.get_unchecked_mut(leg.feed as usize) }.push(packet) {
             let Stage { tree, first } = &mut self.stages[leg.stage as usize];
             tree.insert((leg.feed - *first) as usize, packet.at);

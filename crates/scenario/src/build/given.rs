@@ -6,7 +6,7 @@ use core::time::Duration;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_schemes::registry::AnyPhase;
 
-use super::{Loss, OnOff, Phase, Queue, Rounds, Shaper};
+use super::{Loss, OnOff, Phase, Queue, Reorder, Rounds, Shaper};
 use crate::canonical;
 use crate::dist::Dist;
 use crate::model::{self, DataInSyn, IdleRestart, Interval, Limit, PartialAcks, Reads, Receiver, Recovery};
@@ -67,6 +67,8 @@ pub mod kind {
         Shaper,
         /// A number, or a [`Loss`](super::super::Loss) in bursts.
         Loss,
+        /// A [`Reorder`](super::super::Reorder) or a [`crate::Reorder`].
+        Reorder,
         /// A number or a distribution.
         Counts,
         /// A [`Rate`](firstflight_contract::Rate) or `"40 Mbit/s"`.
@@ -170,6 +172,8 @@ gives! {
     Shaper => Shaper: |shaper| Value::Table(shaper.0);
     model::Shaper => Shaper: |shaper| canonical::shaper(shaper);
     Loss => Loss: |loss| Value::Table(loss.0);
+    Reorder => Reorder: |reorder| Value::Table(reorder.0);
+    model::Reorder => Reorder: |reorder| canonical::reorder(reorder);
     Queue => Discipline: |queue| Value::Table(queue.0);
     model::Queue => Discipline: |queue| canonical::queue(&queue);
     Phase => Startup, Avoidance: |phase| Value::Table(phase.0);

@@ -107,6 +107,8 @@ table! {
         shaper: kind::Shaper;
         /// Random loss, each direction; default 0.
         loss: kind::Loss;
+        /// Packets that take longer, so that others overtake them, each direction.
+        reorder: kind::Reorder;
         /// Rate of each flow's access links; default 10 times the bottleneck rate.
         access_rate: kind::Rate;
     }
@@ -412,6 +414,8 @@ table! {
         shaper: kind::Shaper;
         /// Random loss; default 0.
         loss: kind::Loss;
+        /// Packets that take longer, so that others overtake them.
+        reorder: kind::Reorder;
     }
 }
 
@@ -563,6 +567,24 @@ table! {
         fn new(mean: kind::Number, burst: kind::Number);
     }
     {}
+}
+
+table! {
+    /// Two lanes behind a line: packets on the slower one are overtaken.
+    ///
+    /// ```
+    /// use firstflight_scenario::build::{Path, Reorder};
+    ///
+    /// let path = Path::new("40 Mbit/s", "100 ms", "1 BDP").reorder(Reorder::new(0.01, "5 ms"));
+    /// ```
+    Reorder {
+        /// This share of the packets takes `delay` longer.
+        fn new(share: kind::Number, delay: kind::Time);
+    }
+    {
+        /// Mean number of packets in a run on the slower lane; default 1, independent choices.
+        burst: kind::Number;
+    }
 }
 
 macro_rules! default_is_new {

@@ -55,7 +55,7 @@ macro_rules! by_name {
 
 by_name! {
     Path: set_own; Packet: set_own; Flow: set_own, set_stack; Telnet: set_own, set_stack; Web: set_own, set_stack;
-    Udp: set_own; OnOff: set_own; Rounds: set_own; Queue: set_own; Loss: set_own; Shaper: set_own; Node: set_own; Link: set_own; ParkingLot: set_own;
+    Udp: set_own; OnOff: set_own; Rounds: set_own; Queue: set_own; Loss: set_own; Reorder: set_own; Shaper: set_own; Node: set_own; Link: set_own; ParkingLot: set_own;
     ThreeRouter: set_own; TransitStub: set_own; Level: set_own; GraphMl: set_own;
 }
 
@@ -66,6 +66,7 @@ fn nested(key: &str, value: &Value) -> Value {
         "queue" => Queue::of(tree).tree(),
         "loss" => Loss::of(tree).tree(),
         "shaper" => Shaper::of(tree).tree(),
+        "reorder" => Reorder::of(tree).tree(),
         "rounds" => Rounds::of(tree).tree(),
         "on_off" => OnOff::of(tree).tree(),
         "cross" => Flow::of(tree).tree(),
@@ -242,6 +243,7 @@ fn every_key_of_the_format_has_a_setter_or_a_constructor() {
     check::<Rounds>(&format::ROUNDS, &["count", "idle"]);
     check::<Queue>(&format::QUEUE, &["kind"]);
     check::<Loss>(&format::LOSS, &["mean", "burst"]);
+    check::<Reorder>(&format::REORDER, &["share", "delay"]);
     check::<Shaper>(&format::SHAPER, &["rate", "burst"]);
     check::<Node>(&format::NODE, &["name"]);
     check::<Link>(&format::LINK, &["from", "to", "rate", "trace", "delay", "buffer"]);

@@ -37,6 +37,12 @@ pub static PATH: Section = Section {
         ),
         optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts, each direction"),
         optional(
+            "reorder",
+            Kind::Table(&REORDER),
+            "absent",
+            "packets that take longer, so that others overtake them, each direction",
+        ),
+        optional(
             "access_rate",
             Kind::Rate,
             "10 x `rate`, at most 100 Tbit/s",
@@ -73,6 +79,22 @@ pub static LOSS: Section = Section {
             "burst",
             Kind::Number(BURST),
             "mean number of packets in a run of losses: 1 for independent losses, or more than their 1 / (1 - `mean`)",
+        ),
+    ],
+};
+
+/// Reordering.
+pub static REORDER: Section = Section {
+    name: "reorder",
+    doc: "Two lanes behind the line, as of networks that send the packets of a connection over parallel ways (Bennett, Partridge and Shectman 1999): each packet takes one of them, and each lane keeps its order. A packet on the slower lane is overtaken by those that follow it within `delay`. `delay D reorder P%` of tc-netem(8) is `share` = 1 - P / 100, `delay` = D.",
+    keys: &[
+        required("share", Kind::Number(PROBABILITY), "share of the packets that take the slower lane"),
+        required("delay", Kind::Delay(Floor::AboveZero), "time that the slower lane takes longer"),
+        optional(
+            "burst",
+            Kind::Number(BURST),
+            "1",
+            "mean number of packets in a run on the slower lane: 1 for independent choices, or more than their 1 / (1 - `share`)",
         ),
     ],
 };
@@ -140,5 +162,11 @@ pub static LINK: Section = Section {
             "token bucket for which the packets of the queue wait",
         ),
         optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts"),
+        optional(
+            "reorder",
+            Kind::Table(&REORDER),
+            "absent",
+            "packets that take longer, so that others overtake them",
+        ),
     ],
 };

@@ -59,6 +59,7 @@ pub static SECTIONS: &[&Section] = &[
     &QUEUE,
     &SHAPER,
     &LOSS,
+    &REORDER,
     &TELNET,
     &WEB,
     &UDP,

@@ -2,7 +2,7 @@
 
 use firstflight_contract::{Nanos, Rate};
 
-use super::{Queue, Shaper};
+use super::{Queue, Reorder, Shaper};
 use crate::trace::LinkTrace;
 
 /// A network.
@@ -33,6 +33,8 @@ pub struct Path {
     pub loss: f64,
     /// Mean number of packets in a run of such losses; 1 for independent losses.
     pub loss_burst: f64,
+    /// Overtaking among the packets behind the line, if any.
+    pub reorder: Option<Reorder>,
     /// Rate of each flow's own access links.
     pub access_rate: Rate,
 }
@@ -115,6 +117,8 @@ pub struct Link {
     pub loss: f64,
     /// Mean number of packets in a run of such losses; 1 for independent losses.
     pub loss_burst: f64,
+    /// Overtaking among the packets behind the line, if any.
+    pub reorder: Option<Reorder>,
 }
 
 impl Link {

@@ -148,6 +148,18 @@ pub struct Shaper {
     pub burst: u64,
 }
 
+/// Two lanes behind a line: packets on the slower one are overtaken by those that follow within `delay`. Each lane keeps its
+/// order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reorder {
+    /// Share of the packets that take the slower lane, below 1.
+    pub share: f64,
+    /// Time that the slower lane takes longer.
+    pub delay: Nanos,
+    /// Mean number of packets in a run on the slower lane; 1 for independent choices.
+    pub burst: f64,
+}
+
 /// Random early detection: the average queue is counted in packets, or in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {

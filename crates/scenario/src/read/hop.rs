@@ -1,11 +1,11 @@
-//! Settings that a bottleneck, a hop of a parking lot and a link share: rate, buffer, queue, loss.
+//! Settings that a bottleneck, a hop of a parking lot and a link share: rate, buffer, queue, loss, overtaking.
 
 use firstflight_contract::Rate;
 
 use crate::error::Error;
 use crate::format;
 use crate::limits;
-use crate::model::{Codel, FqCodel, Limit, Packet, Policer, Queue, Red, Router, Shaper};
+use crate::model::{Codel, FqCodel, Limit, Packet, Policer, Queue, Red, Reorder, Router, Shaper};
 use crate::quantity::show_bytes;
 use crate::source::{Item, Table};
 use crate::trace::LinkTrace;
@@ -65,15 +65,32 @@ fn loss(item: &Item<'_>) -> Result<(f64, f64), Error> {
     }
     let table = item.table(&format::LOSS)?;
     let (mean, item) = (table.need("mean")?.number()?, table.need("burst")?);
+    Ok((mean, burst(&item, mean, "losses")?))
+}
+
+/// Mean length of the runs of packets that are chosen with probability `mean`.
+fn burst(item: &Item<'_>, mean: f64, what: &str) -> Result<f64, Error> {
     let burst = item.number()?;
     let independent = 1.0 / (1.0 - mean);
     if burst != 1.0 && burst * (1.0 - mean) <= 1.0 {
-        let why = format!("at this mean, independent losses already come in runs of {independent} packets");
+        let why = format!("at this mean, independent {what} already come in runs of {independent} packets");
         return Err(item
             .invalid(why)
-            .expecting(format!("1 for independent losses, or more than {independent}")));
+            .expecting(format!("1 for independent {what}, or more than {independent}")));
     }
-    Ok((mean, burst))
+    Ok(burst)
+}
+
+/// Overtaking behind the line, if the table has it.
+pub(super) fn reorder(table: &Table<'_>) -> Result<Option<Reorder>, Error> {
+    let Some(item) = table.get("reorder") else { return Ok(None) };
+    let table = item.table(&format::REORDER)?;
+    let share = table.need("share")?.number()?;
+    Ok(Some(Reorder {
+        share,
+        delay: table.need("delay")?.time()?,
+        burst: table.get("burst").map_or(Ok(1.0), |item| burst(&item, share, "choices"))?,
+    }))
 }
 
 fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Error> {

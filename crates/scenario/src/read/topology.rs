@@ -81,6 +81,7 @@ fn parking_lot<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<
         shaper: None,
         loss: shared.loss,
         loss_burst: shared.loss_burst,
+        reorder: None,
     });
     let graph = Graph { nodes, links: links.collect() };
     let hops = hops as usize;
@@ -116,6 +117,7 @@ impl Builder {
                 shaper: None,
                 loss: hop.loss,
                 loss_burst: hop.loss_burst,
+                reorder: None,
             });
         }
     }

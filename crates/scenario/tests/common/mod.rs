@@ -208,6 +208,12 @@ pub(crate) fn contexts() -> Vec<Context> {
             &[("mean", "0.01"), ("burst", "4")],
             " }\n[[flow]]\nsize = \"3 KB\"\n",
         ),
+        inline(
+            &format::REORDER,
+            "reorder = { ",
+            &[("share", "0.01"), ("delay", "\"5 ms\"")],
+            " }\n[[flow]]\nsize = \"3 KB\"\n",
+        ),
         inline(&format::QUEUE, "queue = { ", &[], " }\n[[flow]]\nsize = \"3 KB\"\n"),
         inline(
             &format::ON_OFF,

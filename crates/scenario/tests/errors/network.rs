@@ -92,7 +92,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         4,
         "rat = \"40 Mbit/s\"",
-        "base.toml:4:1: path.rat = \"40 Mbit/s\": no such key; expected one of: rate, trace, rtt, buffer, queue, shaper, loss, access_rate; did you mean \"rate\"?",
+        "base.toml:4:1: path.rat = \"40 Mbit/s\": no such key; expected one of: rate, trace, rtt, buffer, queue, shaper, loss, reorder, access_rate; did you mean \"rate\"?",
     ),
     (4, "rate = \"40 Mbit/s", "base.toml:4:18: not TOML: invalid basic string, expected `\"`"),
     (4, "rate = \"1 Mbit/s\"\nrate = \"1 Mbit/s\"", "base.toml:5:1: not TOML: duplicate key"),
@@ -210,6 +210,16 @@ pub(crate) const CASES: &[Case] = &[
         6,
         "buffer = \"500 packets\"\nshaper = { rate = \"8 Mbit/s\", burst = \"999 B\" }",
         "base.toml:7:39: path.shaper.burst = \"999 B\": less than one packet of 1000 bytes, so none would pass; expected at least \"1 KB\"",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nreorder = { share = 0.01 }",
+        "base.toml:7:11: path.reorder.delay: missing; expected a time such as \"100 ms\", above zero",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\nreorder = { share = 0.5, delay = \"5 ms\", burst = 2 }",
+        "base.toml:7:49: path.reorder.burst = 2: at this mean, independent choices already come in runs of 2 packets; expected 1 for independent choices, or more than 2",
     ),
     (
         6,

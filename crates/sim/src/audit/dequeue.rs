@@ -191,7 +191,7 @@ impl Replay<'_> {
         }
         let due = self.player.carry(since, size);
         let ends = ends(self.busy_since, due);
-        let logged = finish(passage, self.config);
+        let logged = finish(passage, self.config, &ends);
         let finish = logged.unwrap_or(*ends.start());
         self.latest = logged.unwrap_or(*ends.end());
         findings.expect(ends.contains(&finish), Rule::Capacity, at, || {

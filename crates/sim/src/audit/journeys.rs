@@ -127,7 +127,13 @@ impl<'a> Journey<'a> {
             // The log does not record the arrival of a datagram at its sink.
             && (traveller.packet.kind != Kind::Udp || hop + 1 < self.path.len())
         {
-            self.into[hop + 1].push_back(Traveller { due, ..traveller });
+            let next = &mut self.into[hop + 1];
+            // Behind two lanes packets may arrive before those that were sent earlier.
+            let place = match self.network.links[self.path[hop]].lanes {
+                Some(_) => next.partition_point(|own| own.due <= due),
+                None => next.len(),
+            };
+            next.insert(place, Traveller { due, ..traveller });
         }
         let lost = matches!(passage, Passage::Dropped | Passage::LostOnWire);
         if lost && !traveller.retransmission && traveller.packet.seq != u32::MAX {
@@ -137,11 +143,15 @@ impl<'a> Journey<'a> {
 
     /// Next packet due at `hop`; checks that it is `packet` and that it is due now.
     fn take(&mut self, hop: usize, at: u64, packet: Seen, findings: &mut Findings) -> Option<Traveller> {
-        let Some(next) = self.into[hop].pop_front() else {
+        let is = |own: &Traveller| (own.packet.seq, own.packet.size) == (packet.seq, packet.size);
+        let lanes = hop > 0 && self.network.links[self.path[hop - 1]].lanes.is_some();
+        // Packets of two lanes that arrive at the same instant have no order.
+        let together = self.into[hop].iter().take_while(|own| lanes && own.due == at).position(is);
+        let Some(next) = self.into[hop].remove(together.unwrap_or(0)) else {
             findings.expect(false, Rule::Conservation, at, || format!("{packet:?} was never sent"));
             return None;
         };
-        let same = (next.packet.seq, next.packet.size) == (packet.seq, packet.size);
+        let same = is(&next);
         findings.expect(same, Rule::Order, at, || format!("{packet:?} overtakes {:?}", next.packet));
         findings
             .expect(next.due == at, Rule::Causality, at, || format!("{packet:?} was due at {} ns", next.due));

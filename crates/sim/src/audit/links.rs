@@ -186,10 +186,15 @@ pub(super) fn player(link: &LinkConfig) -> TracePlayer {
     TracePlayer::new(link.trace.clone().unwrap_or_else(constant))
 }
 
-/// End of a transmission. A packet lost on the wire has none in the log.
-pub(super) fn finish(passage: Passage, link: &LinkConfig) -> Option<u64> {
+/// End of a transmission that is expected within `ends`. A packet lost on the wire has none in the log. A packet may have
+/// taken the slower of two lanes.
+pub(super) fn finish(passage: Passage, link: &LinkConfig, ends: &RangeInclusive<u64>) -> Option<u64> {
     match passage {
-        Passage::Arrives(then) | Passage::Marked(then) => Some(then.saturating_sub(link.delay.0)),
+        Passage::Arrives(then) | Passage::Marked(then) => {
+            let end = then.saturating_sub(link.delay.0);
+            let slower = link.lanes.map(|lanes| end.saturating_sub(lanes.delay.0));
+            Some(slower.filter(|end| ends.contains(end)).unwrap_or(end))
+        }
         Passage::Dropped | Passage::LostOnWire => None,
     }
 }
@@ -239,7 +244,7 @@ impl Replay {
         }
         let due = self.player.carry(comes, size);
         let ends = ends(self.busy_since, due);
-        let logged = finish(passage, config);
+        let logged = finish(passage, config, &ends);
         let finish = logged.unwrap_or(*ends.start());
         self.latest = logged.unwrap_or(*ends.end());
         findings.expect(ends.contains(&finish), Rule::Capacity, at, || {

@@ -274,6 +274,7 @@ impl Kind {
             queue: Queue::DropTail,
             loss: 0.0,
             loss_burst: 1.0,
+            reorder: None,
             shaper: None,
         };
         let mut forward = link("bottleneck", 0, rate, packets(values[2]));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use firstflight_contract::{Nanos, Rate};
+use firstflight_net::lanes::LanesConfig;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
@@ -43,6 +44,7 @@ impl<'a> Wires<'a> {
                     link.trace.clone_from(&trace);
                     link.shaper = path.shaper.map(bucket);
                     (link.loss, link.loss_burst) = (path.loss, path.loss_burst);
+                    link.lanes = path.reorder.map(lanes);
                 }
                 Self { named: links.len(), links, kind: Kind::Dumbbell(path), packet }
             }
@@ -52,6 +54,7 @@ impl<'a> Wires<'a> {
                     shaper: link.shaper.map(bucket),
                     loss: link.loss,
                     loss_burst: link.loss_burst,
+                    lanes: link.reorder.map(lanes),
                     ..LinkConfig::new(
                         &link.name,
                         link.rate,
@@ -158,6 +161,10 @@ fn trace(trace: &LinkTrace) -> Arc<RateTrace> {
 
 fn bucket(scenario::Shaper { rate, burst }: scenario::Shaper) -> BucketConfig {
     BucketConfig { rate, burst }
+}
+
+fn lanes(scenario::Reorder { share, burst, delay }: scenario::Reorder) -> LanesConfig {
+    LanesConfig { share, burst, delay }
 }
 
 fn room(limit: Limit) -> Room {

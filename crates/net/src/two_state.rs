@@ -1,26 +1,26 @@
-//! Random loss on the wire, independent for each packet or in bursts.
+//! A random choice of packets, independent for each packet or in runs: those that a wire loses, or that take a slower lane.
 //!
-//! Bursts are those of a channel with two states, good and bad, in which every packet of the bad state is lost and none of
+//! Runs are those of a channel with two states, good and bad, in which every packet of the bad state is taken and none of
 //! the good one: E. N. Gilbert, "Capacity of a burst-noise channel", Bell System Technical Journal 39, 1960, and E. O.
 //! Elliott, "Estimates of error rates for codes on burst-noise channels", Bell System Technical Journal 42, 1963. The
 //! state changes from packet to packet, not with time.
 
 use crate::random::{Stream, probability};
 
-/// Loss process of one link.
+/// A choice of packets at one link.
 #[derive(Clone, Debug)]
-pub struct WireLoss {
-    /// Probability that the next packet is lost.
+pub struct TwoState {
+    /// Probability that the next packet is taken.
     next: u64,
-    /// The same after a packet that arrived, and after one that was lost.
-    after_arrival: u64,
-    after_loss: u64,
+    /// The same after a packet that was left, and after one that was taken.
+    after_left: u64,
+    after_taken: u64,
     stream: Stream,
 }
 
-impl WireLoss {
-    /// A process that loses the share `mean` of all packets, below 1, in runs of `burst` packets in the mean. Independent
-    /// losses come in runs of 1 / (1 - mean) packets: any `burst` up to that, such as 1, means independent loss.
+impl TwoState {
+    /// A process that takes the share `mean` of all packets, below 1, in runs of `burst` packets in the mean. Independent
+    /// choices come in runs of 1 / (1 - mean) packets: any `burst` up to that, such as 1, means independent choices.
     pub fn new(mean: f64, burst: f64, stream: Stream) -> Self {
         // A run ends after each of its packets with probability 1 / burst, so it has `burst` packets in the mean. Per packet
         // as many runs begin as end: (1 - mean) x = mean / burst.
@@ -28,20 +28,20 @@ impl WireLoss {
             true => (mean / (burst * (1.0 - mean)), 1.0 - 1.0 / burst),
             false => (mean, mean),
         };
-        let [next, after_arrival, after_loss] = [mean, begins, goes_on].map(probability);
-        Self { next, after_arrival, after_loss, stream }
+        let [next, after_left, after_taken] = [mean, begins, goes_on].map(probability);
+        Self { next, after_left, after_taken, stream }
     }
 
-    /// Whether the next packet is lost.
+    /// Whether the next packet is taken.
     #[inline]
     pub(crate) fn takes_next(&mut self) -> bool {
-        let lost = self.stream.happens(self.next);
-        self.next = if lost { self.after_loss } else { self.after_arrival };
-        lost
+        let taken = self.stream.happens(self.next);
+        self.next = if taken { self.after_taken } else { self.after_left };
+        taken
     }
 }
 
-/// Whether runs of `burst` losses in the mean are longer than those of independent loss with probability `mean`.
+/// Whether runs of `burst` packets in the mean are longer than those of independent choices with probability `mean`.
 pub fn is_bursty(mean: f64, burst: f64) -> bool {
     burst * (1.0 - mean) > 1.0
 }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     fn losses(mean: f64, burst: f64, packets: usize) -> Vec<bool> {
-        let mut loss = WireLoss::new(mean, burst, Stream::named(1, "loss"));
+        let mut loss = TwoState::new(mean, burst, Stream::named(1, "loss"));
         (0..packets).map(|_| loss.takes_next()).collect()
     }
 
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_first_packet_is_lost_as_often_as_any_other() {
-        let first = |seed: u64| WireLoss::new(0.2, 10.0, Stream::named(seed, "loss")).takes_next();
+        let first = |seed: u64| TwoState::new(0.2, 10.0, Stream::named(seed, "loss")).takes_next();
         let lost = (0..10_000).filter(|&seed| first(seed)).count();
         // Five standard deviations: 5 * sqrt(1e4 * 0.16) = 200.
         assert!(lost.abs_diff(2000) < 200, "{lost}");
