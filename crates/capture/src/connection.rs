@@ -9,6 +9,7 @@ use crate::limits::Limits;
 use crate::observed::{Connection, Observed, Vantage};
 use crate::packet::Flags;
 use crate::packet_trace::{Cut, MAX_PIECES, MAX_RETRANSMITTED, PacketTrace, Piece};
+use crate::reordering::Reordering;
 use crate::series;
 use crate::startup::startup;
 use crate::view::{move_to_sender, shortest_echo};
@@ -192,6 +193,7 @@ fn observe(
         retransmits: trace.resent_packets,
         spurious_retransmits: spurious,
         lost_packets: lost,
+        reordering: Reordering::of(trace),
         timeouts: trace.timeouts,
         mss: trace.mss,
         first_flight_packets: first_flight(trace),

@@ -86,35 +86,22 @@ pub(crate) fn offload(connections: &[Connection]) -> Option<String> {
     })
 }
 
-/// Packets that arrived after packets sent later, and not by a retransmission: the path reorders. The network of the
-/// simulator keeps the order of packets. Only the first missing packet counts: an acknowledgement has room for three or four
-/// SACK blocks, so that others are reported late for another reason.
+/// Packets that arrived after packets sent later, and not by a retransmission: the path reorders. A few show too little to be
+/// simulated.
 pub(crate) fn reordering(connections: &[Connection]) -> Option<String> {
-    let of = |connection: &Connection| {
-        let pieces = &connection.trace.pieces;
-        // Earliest arrival of a later piece.
-        let mut later = vec![Nanos::NEVER; pieces.len() + 1];
-        for (index, piece) in pieces.iter().enumerate().rev() {
-            let own = if piece.resent == 0 { piece.delivered } else { Nanos::NEVER };
-            later[index] = later[index + 1].min(own);
-        }
-        let mut before = Nanos::ZERO;
-        let overtaken = pieces.iter().zip(&later[1..]).filter(|(piece, later)| {
-            let first = before < piece.delivered;
-            before = before.max(piece.delivered);
-            let once = piece.resent == 0 && piece.arrived() && piece.sent != Nanos::NEVER;
-            once && first && **later < piece.delivered
-        });
-        overtaken.count() as u64
-    };
-    let overtaken: u64 = connections.iter().map(of).sum();
+    let seen = || connections.iter().filter_map(|one| one.observed.reordering.as_ref());
+    let overtaken: u64 = seen().map(|one| one.packets).sum();
     let all: u64 = connections.iter().map(|one| one.observed.packets).sum();
-    (overtaken > 0).then(|| {
-        format!(
-            "{overtaken} of {all} data packets arrived after packets that were sent later, so the path changes the order of \
-             packets; simulated paths keep it, and forecasts leave out the cost of reordering"
-        )
-    })
+    let late = seen().map(|one| one.late_s.1).max_by(f64::total_cmp)? * 1e3;
+    let simulated = if connections.iter().any(Connection::shows_reordering) {
+        "simulated paths do so too"
+    } else {
+        "these are too few to be simulated: simulated paths keep the order, and forecasts leave out the cost of reordering"
+    };
+    Some(format!(
+        "{overtaken} of {all} data packets arrived after packets that were sent later, by up to {late:.1} ms, so the path \
+         changes the order of packets; {simulated}"
+    ))
 }
 
 /// Whether no connection shows the path, because the application of each had nothing to send for most of its time.

@@ -21,6 +21,7 @@ mod observed;
 mod packet;
 mod packet_trace;
 mod reader;
+mod reordering;
 pub mod seconds;
 mod series;
 pub mod simulated;
@@ -47,6 +48,7 @@ pub use crate::observed::{
     Connection, ExitReason, FirstRoundTrip, Observed, ObservedExit, Series, Startup, Vantage,
 };
 pub use crate::reader::{Capture, Counts, Next, Reader, first_packet_time};
+pub use crate::reordering::Reordering;
 pub use crate::transfers::{SizeClass, Sizes};
 pub use crate::watch::{Request, Room, Watch, Watched, for_each};
 pub use crate::window::Windows;

@@ -7,6 +7,7 @@ use firstflight_contract::Nanos;
 use serde::{Serialize, Serializer};
 
 use crate::packet_trace::PacketTrace;
+use crate::reordering::Reordering;
 use crate::summary::{self, Summary};
 use crate::view::View;
 
@@ -35,6 +36,12 @@ impl Connection {
     /// connection; `None` with fewer than two losses.
     pub fn policing(&self) -> Option<(f64, f64)> {
         summary::policing(&self.trace)
+    }
+
+    /// Whether enough packets were overtaken to describe a path that reorders. One or two have no spread.
+    pub fn shows_reordering(&self) -> bool {
+        const FEW: u64 = 3;
+        self.observed.reordering.as_ref().is_some_and(|seen| seen.packets >= FEW)
     }
 
     /// Full segments that the median acknowledgement newly reports while nothing is missing, and the share of the
@@ -133,6 +140,9 @@ pub struct Observed {
     pub spurious_retransmits: u64,
     /// Data packets whose first transmission did not arrive.
     pub lost_packets: u64,
+    /// Packets that later ones overtook; `None` if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<Reordering>,
     /// Retransmissions a whole retransmission timeout after the last packet in either direction.
     pub timeouts: u64,
     /// Payload of a full segment, bytes.

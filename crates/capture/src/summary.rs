@@ -10,10 +10,14 @@ use firstflight_contract::Nanos;
 use libm::log;
 
 use crate::packet_trace::{PacketTrace, Piece};
+use crate::reordering;
 use crate::seconds::Seconds;
 
 /// Number of statistics.
 pub const STATISTICS: usize = NAMES.len();
+
+/// Number of the statistics that every path has; the rest describe packets that were overtaken.
+pub const IN_ORDER: usize = 43;
 
 /// Statistics of one connection, in the order of [`NAMES`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +43,7 @@ const fn named(name: &'static str, floor: f64) -> Statistic {
 const TIME: f64 = 0.005;
 
 /// The statistics.
-pub const NAMES: [Statistic; 43] = [
+pub const NAMES: [Statistic; 48] = [
     named("time of 1/32 of the data", 2.0 * TIME),
     named("time of 1/16", 2.0 * TIME),
     named("time of 1/8", 2.0 * TIME),
@@ -83,6 +87,11 @@ pub const NAMES: [Statistic; 43] = [
     named("flight at the first retransmission", 0.03),
     named("longest silence", 0.1),
     named("share of packets released by acknowledgements", 0.05),
+    named("overtaken packets", 0.3),
+    named("overtaken by, packets", 0.2),
+    named("overtaken by, time, 50 %", 0.1),
+    named("overtaken by, time, 90 %", 0.1),
+    named("retransmissions of packets on their way", 0.3),
 ];
 
 /// Shortest gap that counts, seconds: below it hosts decide.
@@ -122,6 +131,7 @@ impl Summary {
         values.extend(flights(trace));
         values.push(silence(trace, begin, end));
         values.push(released(trace));
+        values.extend(reordering::statistics(trace, SHORTEST));
         values.try_into().ok().map(Self)
     }
 }

@@ -50,3 +50,50 @@ impl Lanes {
         self.slow
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{Link, Passage};
+    use crate::queue::Queue;
+    use firstflight_contract::Rate;
+
+    const MS: u64 = 1_000_000;
+
+    fn link(share: f64, burst: f64, delay: Nanos) -> Link {
+        let lanes = Lanes::new(LanesConfig { share, burst, delay }, Stream::named(1, "lanes"));
+        // A packet of 1000 bytes takes a millisecond at 8 Mbit/s.
+        Link::new(Rate(8_000_000), Nanos::from_millis(10), Queue::Unlimited).with_lanes(lanes)
+    }
+
+    #[test]
+    fn packets_of_the_slower_lane_arrive_later_by_its_delay_and_each_lane_keeps_its_order() {
+        let mut link = link(0.25, 1.0, Nanos::from_millis(5));
+        let (mut slow, mut last) = (0, [0; 2]);
+        for i in 0..10_000 {
+            let Passage::Arrives(at) = link.offer(i * MS, 1000, false) else { panic!("nothing is lost") };
+            let lane = usize::from(link.took_slow_lane());
+            assert_eq!(at, (i + 11 + 5 * lane as u64) * MS);
+            assert!(at > last[lane]);
+            last[lane] = at;
+            slow += lane;
+        }
+        // Five standard deviations: 5 * sqrt(1e4 * 0.25 * 0.75) = 217.
+        assert!(slow.abs_diff(2500) < 217, "{slow}");
+    }
+
+    #[test]
+    fn a_link_transmits_packets_of_both_lanes_one_after_the_other() {
+        // The wait of the second packet does not depend on the lane of the first one.
+        let mut link = link(0.999_999, 1.0, Nanos::from_millis(50));
+        assert_eq!(link.offer(0, 1000, false), Passage::Arrives(61 * MS));
+        assert_eq!(link.offer(0, 1000, false), Passage::Arrives(62 * MS));
+        assert_eq!(link.free_at(), 2 * MS);
+    }
+
+    #[test]
+    fn a_share_of_zero_changes_nothing() {
+        let mut link = link(0.0, 1.0, Nanos::from_millis(5));
+        assert!((0..1000).all(|i| link.offer(i * MS, 1000, false) == Passage::Arrives((i + 11) * MS)));
+    }
+}

@@ -13,6 +13,7 @@ mod memory;
 mod modes;
 mod readings;
 mod recovery;
+mod reordering;
 mod routers;
 mod shared_window;
 mod stages;

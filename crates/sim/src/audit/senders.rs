@@ -25,6 +25,8 @@ struct Replay {
     /// Whether a round trip can be shorter than a tick of Linux's clock. Segments then have equal send times, and RACK marks
     /// segments lost that are in the network.
     unordered: bool,
+    /// Whether data packets overtake each other: a sender with SACK marks segments lost that are in the network.
+    overtakes: bool,
     /// Segments beyond `una` reported by SACK.
     sacked: Vec<bool>,
     duplicates: u32,
@@ -50,6 +52,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             una: 0,
             max: 0,
             doubtful: 0,
+            overtakes: config.forward.iter().any(|&link| network.links[link].lanes.is_some()),
             unordered: least_round_trip(network, config) < MICROSECOND,
             sacked: vec![],
             duplicates: 0,
@@ -218,6 +221,9 @@ impl Replay {
             // network then carries more segments than the sender counts.
             return;
         }
+        if self.overtakes && self.stack.recovery.is_selective() {
+            return;
+        }
         let recovers_by_pipe = self.stack.recovery.is_selective() && state == CaState::Recovery;
         let flight = if recovers_by_pipe || rack { self.in_network() } else { self.flight() };
         // RFC 8985 section 7.3 allows one probe beyond the window.
@@ -240,7 +246,7 @@ impl Replay {
     }
 
     /// Segments not reported by SACK of which the network carries a copy. A pipe may count fewer than the
-    /// unacknowledged segments, but not fewer than this: without reordering, segments marked lost are lost.
+    /// unacknowledged segments, but not fewer than this: where packets keep their order, segments marked lost are lost.
     fn in_network(&self) -> i64 {
         let copies = self.copies.get(self.una as usize..).unwrap_or_default();
         let carried = (self.una as usize..).zip(copies).filter(|&(_, &copies)| copies > 0);

@@ -237,6 +237,7 @@ impl<'a> Subject<'a> {
         self.unknown = self.explanation.is_none();
         if let Some(explanation) = &self.explanation {
             describe(&mut self.path, explanation, self.longer);
+            self.warnings.extend(explanation.reordering());
         }
         self.warnings.extend(open_questions(&self.path, self.unknown));
     }

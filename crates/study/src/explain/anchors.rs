@@ -3,6 +3,8 @@
 use firstflight_capture::{Connection, Estimate, Inferred, PathEstimate};
 use firstflight_scenario::seconds::Seconds;
 
+use super::reordering::Lanes;
+
 /// Values of the path that the user knows; bit/s, seconds, packets, probability.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Given {
@@ -44,6 +46,8 @@ pub(crate) struct Anchors {
     /// Packets that an acknowledgement reports, in the median, and the share of those that report three or more.
     each_ack: f64,
     pub(super) stretched: f64,
+    /// Packets that were overtaken, if the capture shows any.
+    pub(super) lanes: Option<Lanes>,
     /// Bits of a full packet, and of an acknowledgement.
     pub(super) packet: f64,
     pub(super) ack: f64,
@@ -130,6 +134,7 @@ impl Anchors {
             flight: flight.max_by(f64::total_cmp)?,
             lost: sum(|one| one.observed.lost_packets) / packets,
             packets,
+            lanes: Lanes::of(connections),
             packet,
             ack: path.ack.known().map_or(52.0, |ack| ack.value) * 8.0,
         })
@@ -270,6 +275,7 @@ impl Anchors {
             packets,
             each_ack: 1.0,
             stretched: 1.0,
+            lanes: Lanes::of_summary(summary, packets),
             packet,
             ack: 52.0 * 8.0,
         }

@@ -10,6 +10,7 @@ use firstflight_scenario::{
 };
 
 use super::anchors::Anchors;
+use super::reordering;
 
 /// A kind of path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,15 +64,18 @@ pub(crate) enum Value {
 /// Largest number of parameters of a kind.
 pub(crate) const MOST: usize = 7;
 
-/// Place of each parameter in its range, from 0 to 1; those that a kind does not have are one half.
-pub(crate) type Place = [f64; MOST];
+/// Place of each parameter in its range, from 0 to 1, those of reordering last; those that a path does not have are one half.
+pub(crate) type Place = [f64; PLACES];
+
+/// Largest number of parameters of a path.
+pub(crate) const PLACES: usize = MOST + reordering::PARAMETERS;
 
 impl Range {
-    fn new(low: f64, high: f64) -> Self {
+    pub(super) fn new(low: f64, high: f64) -> Self {
         Self { low, high: high.max(low * 1.001), guess: None }
     }
 
-    fn around(self, guess: Option<(f64, f64)>) -> Self {
+    pub(super) fn around(self, guess: Option<(f64, f64)>) -> Self {
         let inside = |(value, _): &(f64, f64)| (self.low..=self.high).contains(value);
         Self { guess: guess.filter(inside), ..self }
     }

@@ -10,6 +10,7 @@ mod kind;
 mod linear;
 #[cfg(test)]
 mod recognised;
+mod reordering;
 mod rerun;
 mod search;
 mod senders;
@@ -17,7 +18,7 @@ mod spread;
 mod surface;
 
 use firstflight_capture::{Connection, PathEstimate};
-use firstflight_scenario::{Scenario, SchemeSpec};
+use firstflight_scenario::{Reorder, Scenario, SchemeSpec};
 
 use crate::host::Host;
 use crate::progress::Progress;
@@ -156,6 +157,28 @@ impl Explanation {
         kinds
     }
 
+    /// Sentence on the packets that overtake each other on these paths; `None` if they keep their order.
+    pub(crate) fn reordering(&self) -> Option<String> {
+        let median = |of: fn(&Reorder) -> f64| {
+            let lanes = self.paths.iter().filter_map(|path| Some((of(&path.lanes()?), path.weight)));
+            let mut lanes: Vec<(f64, f64)> = lanes.collect();
+            lanes.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let half = lanes.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+            let mut sum = 0.0;
+            let found = lanes.iter().find(|(_, weight)| {
+                sum += weight;
+                sum >= half
+            });
+            found.or(lanes.last()).map(|(value, _)| *value)
+        };
+        let share = median(|lanes| lanes.share)? * 100.0;
+        let delay = median(|lanes| lanes.delay.0 as f64)? / 1e6;
+        Some(format!(
+            "the simulated paths reorder as the capture does: {share:.2} % of their packets take {delay:.2} ms longer, in the \
+             median over the paths"
+        ))
+    }
+
     /// Quantiles 2.5, 50 and 97.5 % of a value over the paths that have it; `None` if less than half of the weight does.
     pub(crate) fn value(&self, value: Value) -> Option<[f64; 3]> {
         let having =
@@ -181,6 +204,6 @@ impl Drawn<'_> {
     /// The scenario `base`, whose first flow is the transfer, on this path; `seed` draws what differs from one transfer to
     /// the next.
     pub(crate) fn scenario(&self, base: &Scenario, seed: u64) -> Scenario {
-        self.path.kind.scenario(&self.path.values, base, seed)
+        self.path.scenario(base, seed)
     }
 }

@@ -8,28 +8,32 @@ use firstflight_scenario::{Limit, Profile, Scenario, SchemeSpec};
 
 use super::anchors::Anchors;
 use super::kind::Kind;
+use super::reordering;
 use super::rerun::rerun;
-use super::search::{Search, Target};
+use super::search::{Search, Target, Weighed};
 use super::senders::senders;
 use crate::progress::Silent;
 use crate::simulator::Simulator;
 
-/// A transfer on a path of this kind, with its weight in the answer: the path's `values`, the sender's scheme, and the
-/// estimate of the rate, bit/s, and the first round trip, where there are any.
-fn weight(
-    kind: Kind,
+/// Paths that explain a transfer on a path of this kind: its `values`, behind them those of reordering if `reorders`, the
+/// sender's scheme, and the estimate of the rate, bit/s, and the first round trip, where there are any.
+fn found(
+    (kind, reorders): (Kind, bool),
     values: &[f64],
     scheme: &str,
     bytes: u64,
     (rate, first): (Option<f64>, Option<FirstRoundTrip>),
-) -> (f64, Vec<(Kind, f64)>) {
+) -> Vec<Weighed> {
     let path =
         Path::new(Rate(10_000_000), Nanos::from_millis(40), Limit::Packets(100)).access_rate("100 Gbit/s");
     let flow = Flow::new().name("transfer").profile(Profile::Linux).size(Amount::Bytes(bytes));
     let base: Scenario = Scenario::builder().path(path).flow(flow).build().expect("a scenario");
     let scheme = SchemeSpec::parse(scheme).expect("a scheme");
     let seed = 7;
-    let scenario = kind.scenario(values, &base, seed);
+    let mut scenario = kind.scenario(values, &base, seed);
+    if reorders {
+        reordering::add(&mut scenario, values);
+    }
     let summary = rerun(&Simulator, scenario, &scheme, bytes, bytes, seed).expect("the transfer ran");
     let anchors = Anchors::of_summary(&summary, bytes as f64, rate);
     let targets = [Target { summary, bytes, acked: bytes, first }];
@@ -43,8 +47,23 @@ fn weight(
         seed: 1,
         first: 160,
     };
+    search.run(&Silent)
+}
+
+/// Weight of a kind in the answer to a transfer on a path of it, and the weights of all kinds.
+fn weight(
+    kind: Kind,
+    values: &[f64],
+    scheme: &str,
+    bytes: u64,
+    seen: (Option<f64>, Option<FirstRoundTrip>),
+) -> (f64, Vec<(Kind, f64)>) {
+    of_kinds(kind, found((kind, false), values, scheme, bytes, seen))
+}
+
+fn of_kinds(kind: Kind, paths: Vec<Weighed>) -> (f64, Vec<(Kind, f64)>) {
     let mut kinds: Vec<(Kind, f64)> = vec![];
-    for path in search.run(&Silent) {
+    for path in paths {
         match kinds.iter_mut().find(|(own, _)| *own == path.kind) {
             Some((_, sum)) => *sum += path.weight,
             None => kinds.push((path.kind, path.weight)),
@@ -138,4 +157,32 @@ fn a_slow_return_path_by_its_handshake() {
     let (_, kinds) = of(2.65e-3);
     let slow_forward = kinds.iter().find(|(kind, _)| *kind == Kind::DropTail).map_or(0.0, |one| one.1);
     assert!(slow_forward > 0.5, "{kinds:?}");
+}
+
+/// Checks that reordering of 3 % of the packets by 4 ms is found, beside the kind of the path: a constant rate of 8 Mbit/s at which
+/// packets are 1.5 ms apart.
+fn reordering_is_recognised(kind: Kind, values: &[f64]) {
+    let values = [values, &[0.03, 4e-3]].concat();
+    let paths = found((kind, true), &values, "hystart-linux+cubic", 600_000, (Some(values[0]), None));
+    // Weighted mean of a value, counted from the last one.
+    let mean = |back: usize| {
+        paths.iter().map(|path| path.weight * path.values[path.values.len() - back]).sum::<f64>()
+    };
+    assert!(paths.iter().all(|path| path.reorders));
+    // 414 packets take the slower lane 12.4 times, give or take 3.5: the count itself is known to 28 %.
+    let (share, delay) = (mean(2), mean(1));
+    assert!((0.015..0.06).contains(&share), "{share}");
+    assert!((3.6e-3..4.4e-3).contains(&delay), "{delay}");
+    let (weight, kinds) = of_kinds(kind, paths);
+    assert!(weight > 0.5, "{kinds:?}");
+}
+
+#[test]
+fn reordering_on_a_constant_rate() {
+    reordering_is_recognised(Kind::DropTail, &[8e6, 0.05, 200.0]);
+}
+
+#[test]
+fn reordering_beside_random_loss() {
+    reordering_is_recognised(Kind::RandomLoss, &[8e6, 0.03, 200.0, 0.03, 1.0]);
 }

@@ -12,13 +12,14 @@
 //! themselves.
 
 use firstflight_capture::FirstRoundTrip;
-use firstflight_capture::summary::{NAMES, STATISTICS, Summary};
+use firstflight_capture::summary::{IN_ORDER, NAMES, STATISTICS, Statistic, Summary};
 use firstflight_net::random::Stream;
-use firstflight_scenario::{Scenario, SchemeSpec};
+use firstflight_scenario::{Reorder, Scenario, SchemeSpec};
 
 use super::anchors::Anchors;
 use super::handshake;
-use super::kind::{Kind, MOST, Place, Range, normal};
+use super::kind::{Kind, MOST, PLACES, Place, Range, normal};
+use super::reordering;
 use super::rerun::rerun;
 use super::spread::Spread;
 use super::surface::Surface;
@@ -107,15 +108,40 @@ struct Tried {
 pub(super) struct Weighed {
     pub(super) kind: Kind,
     pub(super) values: Vec<f64>,
+    /// Whether the last values are those of reordering.
+    pub(super) reorders: bool,
     pub(super) scheme: usize,
     pub(super) weight: f64,
     /// Root mean square difference from the capture, in standard deviations.
     pub(super) misfit: f64,
 }
 
+impl Weighed {
+    /// Lanes on which packets overtake each other, if they do.
+    pub(super) fn lanes(&self) -> Option<Reorder> {
+        self.reorders.then(|| reordering::lanes(&self.values))
+    }
+
+    /// The scenario `base`, whose first flow is the transfer, on this path; `seed` draws what differs from one transfer to
+    /// the next.
+    pub(super) fn scenario(&self, base: &Scenario, seed: u64) -> Scenario {
+        scenario(self.kind, &self.values, self.reorders, base, seed)
+    }
+}
+
+fn scenario(kind: Kind, values: &[f64], reorders: bool, base: &Scenario, seed: u64) -> Scenario {
+    let mut scenario = kind.scenario(values, base, seed);
+    if reorders {
+        reordering::add(&mut scenario, values);
+    }
+    scenario
+}
+
 /// One kind of path during the search.
 struct Population {
     kind: Kind,
+    /// Whether packets overtake each other; the last two ranges are then those of reordering.
+    reorders: bool,
     ranges: Vec<Range>,
     tried: Vec<Tried>,
     kernel: Kernel,
@@ -134,7 +160,8 @@ impl Search<'_> {
             }
             let mut population = Population {
                 kind,
-                ranges: kind.ranges(&self.anchors),
+                reorders: self.reorders(),
+                ranges: self.ranges(kind),
                 tried: vec![],
                 kernel: Kernel::default(),
                 surface: None,
@@ -173,7 +200,7 @@ impl Search<'_> {
                 let next = self.moved(population, &weights, LONGEST_APPROACH + generation, self.later());
                 let tried = self.try_all(population, &next);
                 population.tried.extend(tried);
-                if generation < REFINE || population.kind.is_random() {
+                if generation < REFINE || population.is_random() {
                     self.settle_kernel(population, true);
                 }
             }
@@ -191,16 +218,33 @@ impl Search<'_> {
     }
 
     /// Candidates of the last generation of a kind, and runs of each.
-    fn final_count(&self, kind: Kind) -> (usize, u64) {
-        let count = if kind.is_random() { 3 * self.first / 5 } else { 6 * self.first / 5 };
-        (count.max(1), if kind.is_random() { SEEDS } else { 1 })
+    fn final_count(&self, population: &Population) -> (usize, u64) {
+        let random = population.is_random();
+        let count = if random { 3 * self.first / 5 } else { 6 * self.first / 5 };
+        (count.max(1), if random { SEEDS } else { 1 })
+    }
+
+    /// Whether the capture shows packets that were overtaken.
+    fn reorders(&self) -> bool {
+        self.anchors.lanes.is_some()
+    }
+
+    /// Parameters of a kind, and those of reordering.
+    fn ranges(&self, kind: Kind) -> Vec<Range> {
+        let lanes = self.anchors.lanes.iter().flat_map(reordering::Lanes::ranges);
+        kind.ranges(&self.anchors).into_iter().chain(lanes).collect()
+    }
+
+    /// Statistics that are compared: those of overtaken packets where the capture shows any.
+    fn names(&self) -> &'static [Statistic] {
+        if self.reorders() { &NAMES } else { &NAMES[..IN_ORDER] }
     }
 
     fn summaries(&self, population: &Population, candidate: &Candidate) -> Option<Vec<Summary>> {
         let values = population.values(&candidate.place);
         let run = |(index, target): (usize, &Target)| {
             let seed = candidate.seed.wrapping_add(index as u64);
-            let scenario = population.kind.scenario(&values, self.base, seed);
+            let scenario = scenario(population.kind, &values, population.reorders, self.base, seed);
             rerun(self.host, scenario, &self.schemes[candidate.scheme].0, target.bytes, target.acked, seed)
         };
         self.targets.iter().enumerate().map(run).collect()
@@ -209,7 +253,7 @@ impl Search<'_> {
     /// One generation that moves the nearest candidates.
     fn approach(&self, population: &mut Population, generation: u32) {
         population.keep(KEPT);
-        if population.kind.is_random() {
+        if population.is_random() {
             self.run_again(population, generation);
         }
         let next = self.moved(population, &population.equal(), generation, self.later());
@@ -288,7 +332,7 @@ impl Search<'_> {
         let mut stream = Stream::named(self.seed, &format!("first {:?}", population.kind));
         let guesses: Vec<_> = population.ranges.iter().map(Range::guess).collect();
         let mut make = |index: usize| {
-            let mut place = [0.5; MOST];
+            let mut place = [0.5; PLACES];
             for (place, guess) in place.iter_mut().zip(&guesses) {
                 *place = match guess.filter(|_| index.is_multiple_of(2)) {
                     Some((value, deviation)) => reflected(value + deviation * normal(&mut stream)),
@@ -313,7 +357,9 @@ impl Search<'_> {
         let mut make = |_| {
             let parent = &population.tried[drawn(weights, stream.unit())].candidate;
             let mut place = parent.place;
-            for (place, step) in place.iter_mut().zip(steps) {
+            // A kind with few parameters draws for all that a kind may have.
+            let own = population.ranges.len().max(MOST);
+            for (place, step) in place.iter_mut().zip(steps).take(own) {
                 *place = reflected(*place + step * normal(&mut stream));
             }
             let scheme = match stream.unit() < OTHER_SCHEME {
@@ -330,7 +376,7 @@ impl Search<'_> {
     fn last(&self, population: &mut Population) -> Vec<Final> {
         let weights = self.weights(population);
         let steps = population.steps(&weights);
-        let (count, repeats) = self.final_count(population.kind);
+        let (count, repeats) = self.final_count(population);
         let candidates = self.moved(population, &weights, LONGEST_APPROACH + REFINE + 1, count);
         let again = |candidate: &Candidate| {
             let repeat =
@@ -339,7 +385,7 @@ impl Search<'_> {
         };
         let runs = self.try_each(population, &candidates.iter().flat_map(again).collect::<Vec<_>>());
         let mut between = None;
-        if population.kind.is_random() {
+        if population.is_random() {
             let all: Vec<&Tried> = runs.iter().flatten().collect();
             let (surface, kernel, two) = self.surface(&all, population.ranges.len());
             (population.surface, population.kernel, between) = (Some(surface), kernel, Some(two));
@@ -357,6 +403,7 @@ impl Search<'_> {
                 weighed: Weighed {
                     kind: population.kind,
                     values: population.values(&candidate.place),
+                    reorders: population.reorders,
                     scheme: candidate.scheme,
                     weight: 0.0,
                     misfit,
@@ -373,12 +420,13 @@ impl Search<'_> {
     /// Mean over targets and statistics of the difference in units of what hosts alone cause. Large differences count
     /// by their logarithm, so that no single statistic decides.
     fn distance(&self, summaries: &[Summary]) -> f64 {
+        let names = self.names();
         let one = |(target, ran): (&Target, &Summary)| {
-            let parts = NAMES.iter().enumerate().map(|(index, statistic)| {
+            let parts = names.iter().enumerate().map(|(index, statistic)| {
                 let apart = (target.summary.0[index] - ran.0[index]) / (2.0 * statistic.floor);
                 libm::log(1.0 + apart * apart / 2.0)
             });
-            parts.sum::<f64>() / STATISTICS as f64
+            parts.sum::<f64>() / names.len() as f64
         };
         let sum: f64 = self.targets.iter().zip(summaries).map(one).sum();
         sum / self.targets.len() as f64
@@ -389,12 +437,13 @@ impl Search<'_> {
     fn likelihood(&self, summaries: &[Summary], kernel: &Kernel) -> (f64, f64) {
         let (mut log, mut squares) = (0.0, 0.0);
         for ((target, ran), normal) in self.targets.iter().zip(summaries).zip(&kernel.0) {
-            let apart: Vec<f64> = target.summary.0.iter().zip(ran.0).map(|(seen, ran)| seen - ran).collect();
+            let compared = target.summary.0.iter().zip(ran.0).take(self.names().len());
+            let apart: Vec<f64> = compared.map(|(seen, ran)| seen - ran).collect();
             let (density, square) = normal.density(&apart);
             log += density;
             squares += square;
         }
-        let count = (STATISTICS * self.targets.len()) as f64;
+        let count = (self.names().len() * self.targets.len()) as f64;
         (log, libm::sqrt(squares / count))
     }
 
@@ -406,7 +455,7 @@ impl Search<'_> {
 
     /// Sets the kernel of a kind: for a random one from the spread of its runs around their surface, else from re-runs.
     fn settle_kernel(&self, population: &mut Population, weighted: bool) {
-        if population.kind.is_random() {
+        if population.is_random() {
             let runs: Vec<&Tried> = population.tried.iter().collect();
             let (surface, kernel, _) = self.surface(&runs, population.ranges.len());
             (population.surface, population.kernel) = (Some(surface), kernel);
@@ -430,9 +479,9 @@ impl Search<'_> {
         };
         let apart: Vec<Vec<f64>> = rows.iter().map(apart).collect();
         let of_target = |target: usize, times: f64| {
-            let own = target * STATISTICS..(target + 1) * STATISTICS;
+            let own = target * STATISTICS..target * STATISTICS + self.names().len();
             let deviations: Vec<Vec<f64>> = apart.iter().map(|one| one[own.clone()].to_vec()).collect();
-            Spread::of(&deviations, &floors(), times)
+            Spread::of(&deviations, &floors(self.names()), times)
         };
         let kernel =
             |times: f64| Kernel((0..self.targets.len()).map(|target| of_target(target, times)).collect());
@@ -466,7 +515,7 @@ impl Search<'_> {
                 shaken.push(candidate);
             }
         }
-        Kernel::of(&self.try_each(population, &shaken), self.targets.len())
+        Kernel::of(&self.try_each(population, &shaken), self.targets.len(), self.names())
     }
 }
 
@@ -476,8 +525,8 @@ struct Kernel(Vec<Spread>);
 
 impl Kernel {
     /// From groups of [`REPEATS`] re-runs on the same path.
-    fn of(runs: &[Option<Tried>], targets: usize) -> Self {
-        let floor = floors();
+    fn of(runs: &[Option<Tried>], targets: usize, names: &[Statistic]) -> Self {
+        let floor = floors(names);
         let of_target = |target: usize| {
             let mut deviations: Vec<Vec<f64>> = vec![];
             for group in runs.chunks(REPEATS as usize) {
@@ -489,7 +538,7 @@ impl Kernel {
                 let mean = |index: usize| {
                     group.iter().map(|run| run.summaries[target].0[index]).sum::<f64>() / count
                 };
-                let means: Vec<f64> = (0..STATISTICS).map(mean).collect();
+                let means: Vec<f64> = (0..names.len()).map(mean).collect();
                 let unbiased = libm::sqrt(count / (count - 1.0));
                 let apart = |run: &&Tried| {
                     run.summaries[target]
@@ -508,9 +557,9 @@ impl Kernel {
 }
 
 /// Standard deviation that hosts give each statistic. What hosts change moves neighbouring statistics together.
-fn floors() -> Vec<f64> {
-    let shared = libm::sqrt(STATISTICS as f64 / HOST_EFFECTS);
-    NAMES.iter().map(|statistic| shared * statistic.floor).collect()
+fn floors(names: &[Statistic]) -> Vec<f64> {
+    let shared = libm::sqrt(names.len() as f64 / HOST_EFFECTS);
+    names.iter().map(|statistic| shared * statistic.floor).collect()
 }
 
 /// A candidate of the last generation.
@@ -536,6 +585,11 @@ impl Population {
         flat.chunks(STATISTICS).map(whole).collect()
     }
 
+    /// Whether runs on the same path differ.
+    fn is_random(&self) -> bool {
+        self.kind.is_random() || self.reorders
+    }
+
     fn values(&self, place: &Place) -> Vec<f64> {
         self.ranges.iter().zip(place).map(|(range, place)| range.at(*place)).collect()
     }
@@ -559,10 +613,10 @@ impl Population {
 
     /// Standard deviation of the moves of each parameter: the weighted one of the population, times the square root of
     /// two (Beaumont et al. 2009).
-    fn steps(&self, weights: &[f64]) -> [f64; MOST] {
+    fn steps(&self, weights: &[f64]) -> [f64; PLACES] {
         /// Of the logarithm of a value: less changes nothing that can be seen.
         const LEAST: f64 = 0.001;
-        let mut steps = [0.0; MOST];
+        let mut steps = [0.0; PLACES];
         for (index, (step, range)) in steps.iter_mut().zip(&self.ranges).enumerate() {
             let each =
                 || self.tried.iter().zip(weights).map(|(one, weight)| (one.candidate.place[index], weight));
@@ -575,7 +629,7 @@ impl Population {
 
     /// Density with which [`Search::moved`] proposes a candidate, relative to the prior; `common` is the probability of its
     /// scheme.
-    fn proposed(&self, candidate: &Candidate, weights: &[f64], steps: &[f64; MOST], common: f64) -> f64 {
+    fn proposed(&self, candidate: &Candidate, weights: &[f64], steps: &[f64; PLACES], common: f64) -> f64 {
         let dimensions = self.ranges.len();
         let density = |one: &Tried| {
             let each = (0..dimensions).map(|index| {

@@ -82,11 +82,11 @@ impl Surface {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::MOST;
+    use super::super::kind::PLACES;
     use super::*;
 
     fn place(value: f64) -> Place {
-        let mut place = [0.5; MOST];
+        let mut place = [0.5; PLACES];
         place[0] = value;
         place
     }
