@@ -39,8 +39,14 @@ pub(crate) struct Overtaken {
 /// Overtaken packets, in sequence.
 pub(crate) fn overtaken(trace: &PacketTrace) -> Vec<Overtaken> {
     let pieces = &trace.pieces;
-    // Time at which the first transmission was known to have arrived.
-    let arrived = |piece: &Piece| if piece.lost() { Nanos::NEVER } else { piece.delivered };
+    // Time at which the first transmission was known to have arrived. No retransmission is acknowledged within half a round
+    // trip.
+    let soon = Nanos(trace.min_rtt().map_or(0, |rtt| rtt.0 / 2));
+    let arrived = |piece: &Piece| match piece.resent {
+        0 => piece.delivered,
+        1 if piece.spurious && piece.delivered.saturating_sub(piece.resent_at) < soon => piece.delivered,
+        _ => Nanos::NEVER,
+    };
     let mut later = vec![Nanos::NEVER; pieces.len() + 1];
     for (index, piece) in pieces.iter().enumerate().rev() {
         later[index] = later[index + 1].min(arrived(piece));
@@ -136,6 +142,7 @@ pub(crate) fn statistics(trace: &PacketTrace, shortest: f64) -> [f64; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Epoch;
 
     /// Packets in sequence: time of arrival, milliseconds, and whether it is that of a retransmission after a loss.
     fn trace(arrivals: &[(u64, bool)]) -> PacketTrace {
@@ -151,7 +158,7 @@ mod tests {
             delivered: Nanos::from_millis(at),
             spurious: false,
             prompt: true,
-            epoch: None,
+            epoch: Some(Epoch::MIN),
         };
         PacketTrace { pieces: arrivals.iter().enumerate().map(piece).collect(), ..PacketTrace::default() }
     }
@@ -181,10 +188,14 @@ mod tests {
     #[test]
     fn a_packet_retransmitted_while_it_was_on_its_way_is_overtaken() {
         let mut trace = trace(&[(10, false), (18, true), (12, false), (13, false), (14, false), (15, false)]);
-        trace.pieces[1].spurious = true;
+        // Retransmitted 4 ms before the acknowledgement, and the shortest round trip is 10 ms.
+        (trace.pieces[1].spurious, trace.pieces[1].resent_at) = (true, Nanos::from_millis(14));
         let seen = Reordering::of(&trace).expect("the original was late");
         assert_eq!(seen, Reordering { packets: 1, extent_packets: (4, 4), late_s: (0.006, 0.006) });
         assert_eq!(statistics(&trace, 50e-6)[4], 1.0);
+        // 5 ms is half a round trip: the retransmission may have been acknowledged.
+        trace.pieces[1].resent_at = Nanos::from_millis(13);
+        assert_eq!(Reordering::of(&trace), None);
     }
 
     #[test]

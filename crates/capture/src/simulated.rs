@@ -205,6 +205,26 @@ mod tests {
     }
 
     #[test]
+    fn one_overtaken_segment_of_five() {
+        let mut packets: Vec<_> = (0..5).map(|segment| data(0, segment)).collect();
+        packets.extend([ack(100, 1, None), ack(102, 1, Some((2, 3))), ack(103, 1, Some((2, 4)))]);
+        packets.extend([ack(106, 4, None), ack(107, 5, None)]);
+        let summary = summarise(1000, 40, packets).expect("data was delivered");
+        check(
+            &summary,
+            &[
+                ("retransmissions", 0.0),
+                ("overtaken packets", 1.0),
+                // By the third and the fourth, of which the first came 4 ms before it.
+                ("overtaken by, packets", 2_f64.ln()),
+                ("overtaken by, time, 50 %", 0.004_f64.ln()),
+                ("overtaken by, time, 90 %", 0.004_f64.ln()),
+                ("retransmissions of packets on their way", 0.0),
+            ],
+        );
+    }
+
+    #[test]
     fn packets_released_at_once_and_later() {
         // The first acknowledgement releases a segment at once, the second one another segment 5 ms later.
         let packets = [

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use etherparse::TcpOptionElement::SelectiveAcknowledgement;
-use firstflight_capture::{ExitReason, Series, Vantage};
+use firstflight_capture::{ExitReason, Reordering, Series, Vantage};
 use firstflight_contract::Nanos;
 
 fn ms(ms: u64) -> u64 {
@@ -576,4 +576,52 @@ fn a_packet_that_is_overtaken_is_named_and_a_lost_one_is_not() {
     assert!(overtaken(&reordered), "{reordered:?}");
     let lost = warnings(Some((51_100, data(1001, 1000))));
     assert!(!lost.iter().any(|one| one.contains("arrived after packets")), "{lost:?}");
+}
+
+/// Twelve segments that leave 2 ms apart over a path of 50 ms, on which the fifth takes 5 ms longer: it arrives 3 ms after the
+/// sixth and 1 ms after the seventh. Captured at the sender or at the receiver.
+fn overtaken(at_receiver: bool) -> Vec<(u64, Tcp)> {
+    const LATE: u64 = 4;
+    let sent = |segment: u64| 100 + 2 * segment;
+    let arrives = |segment: u64| sent(segment) + if segment == LATE { 30 } else { 25 };
+    let mut order: Vec<u64> = (0..12).collect();
+    order.sort_by_key(|&segment| arrives(segment));
+    let offset = |segment: u64| 1 + 1000 * segment as u32;
+    let (near, far) = if at_receiver { (25, 0) } else { (0, 25) };
+    let mut packets = vec![];
+    let mut here = vec![];
+    for segment in order {
+        here.push(segment);
+        let edge = (0..12).find(|one| !here.contains(one)).unwrap_or(12);
+        let highest = here.iter().max().unwrap() + 1;
+        let stamp = sent(segment) as u32;
+        // The time stamp of the segment that moved the left edge is echoed.
+        let echo = if segment < edge { stamp } else { sent(edge - 1) as u32 };
+        let mut answer = ack(offset(edge)).stamps(arrives(segment) as u32, echo);
+        if highest > edge {
+            answer = answer.sack(offset(edge + 1), offset(highest));
+        }
+        packets.push((ms(arrives(segment) + far) + 10, answer));
+        let at = if at_receiver { arrives(segment) } else { sent(segment) };
+        packets.push((ms(at), data(offset(segment), 1000).stamps(stamp, 1)));
+    }
+    packets.sort_by_key(|(at, _)| *at);
+    let mut packets = opened(50, packets);
+    if at_receiver {
+        (packets[1].0, packets[2].0) = (packets[0].0 + 10, packets[0].0 + 10 + ms(2 * near));
+    }
+    packets
+}
+
+#[test]
+fn an_overtaken_packet_counts_alike_at_the_sender_and_at_the_receiver() {
+    let [sender, receiver] = [false, true].map(|at_receiver| only(&overtaken(at_receiver)));
+    assert_eq!((sender.vantage, receiver.vantage), (Vantage::Sender, Vantage::Receiver));
+    for connection in [sender, receiver] {
+        let observed = connection.observed;
+        assert_eq!((observed.retransmits, observed.lost_packets), (0, 0), "{:?}", connection.vantage);
+        let seen = observed.reordering.expect("one packet was overtaken");
+        let expected = Reordering { packets: 1, extent_packets: (2, 2), late_s: (0.003, 0.003) };
+        assert_eq!(seen, expected, "{:?}", connection.vantage);
+    }
 }

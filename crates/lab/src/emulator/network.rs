@@ -339,6 +339,7 @@ mod tests {
             "buffer = \"50 packets\"\nshaper = { rate = \"8 Mbit/s\", burst = \"30 KB\" }",
             "buffer = \"50 packets\"\nloss = 0.02",
             "buffer = \"50 packets\"\nloss = { mean = 0.02, burst = 4.0 }",
+            "buffer = \"50 packets\"\nreorder = { share = 0.1, delay = \"3 ms\" }",
             "buffer = \"500 packets\"\nqueue = \"codel\"",
             "buffer = \"100 packets\"\nqueue = \"fq-codel\"",
         ] {

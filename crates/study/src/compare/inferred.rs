@@ -1,7 +1,9 @@
 //! Conversion of an inferred path to the form used in results.
 
 use firstflight_capture::{Estimate, Inferred, PathEstimate as InferredPath};
+use firstflight_contract::Rate;
 use firstflight_scenario::Limit;
+use firstflight_scenario::quantity::show_rate;
 
 use super::Known;
 use crate::explain::{Explanation, Value};
@@ -212,9 +214,62 @@ pub(super) fn overrule(path: &mut PathResult, known: &Known) {
     path.estimates.retain(|estimate| !given.contains(&estimate.field.as_str()));
 }
 
+/// Warnings about given values that the capture contradicts: those beyond the interval of the estimate and a twentieth more.
+pub(super) fn contradictions(inferred: &InferredPath, known: &Known) -> Vec<String> {
+    const SLACK: f64 = 1.05;
+    let rate = |value: f64| show_rate(Rate(value.round() as u64));
+    let time = |value: f64| format!("{:.2} ms", value * 1e3);
+    let packets = |value: f64| format!("{value:.0} packets");
+    let buffer = known.buffer.and_then(|buffer| match buffer {
+        Limit::Packets(n) => Some(n as f64),
+        Limit::Bytes(n) => Some(n as f64 / inferred.packet.known()?.value),
+    });
+    let values: [(&str, _, _, &dyn Fn(f64) -> String); 3] = [
+        ("rate", known.rate.map(|rate| rate.0 as f64), &inferred.rate, &rate),
+        ("round-trip time", known.rtt.map(|rtt| rtt.0 as f64 * 1e-9), &inferred.rtt, &time),
+        ("buffer", buffer, &inferred.buffer, &packets),
+    ];
+    let contradicted = values.iter().filter_map(|(name, given, inferred, show)| {
+        let (given, seen) = ((*given)?, inferred.known()?);
+        let fits = (seen.low / SLACK..=seen.high * SLACK).contains(&given);
+        (!fits).then(|| {
+            format!(
+                "the given {name} is {}, and the capture shows {} to {}; the given value is taken, and the simulated paths \
+                 may not resemble the capture",
+                show(given),
+                show(seen.low),
+                show(seen.high)
+            )
+        })
+    });
+    contradicted.collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use firstflight_contract::Nanos;
+
     use super::*;
+
+    #[test]
+    fn a_given_value_that_the_capture_contradicts_is_named() {
+        let capture = firstflight_capture::read(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../capture/testdata/p1-reno-1000KB.pcap"
+        ));
+        // 20 Mbit/s and 60 ms, in the truth and by the estimates.
+        let inferred = firstflight_capture::infer(&capture.expect("a capture").connections);
+        let of = |known: Known| contradictions(&inferred, &known);
+        let rate = |mbit_s: u64| Known { rate: Some(Rate(mbit_s * 1_000_000)), ..Known::default() };
+        assert_eq!(of(rate(20)), Vec::<String>::new());
+        let slow = of(rate(5));
+        assert!(
+            slow.len() == 1 && slow[0].starts_with("the given rate is 5 Mbit/s, and the capture shows "),
+            "{slow:?}"
+        );
+        let far = of(Known { rtt: Some(Nanos::from_millis(90)), ..rate(50) });
+        assert_eq!(far.len(), 2, "{far:?}");
+    }
 
     #[test]
     fn the_path_of_a_mix_has_what_its_networks_agree_on_and_the_range_of_the_rest() {

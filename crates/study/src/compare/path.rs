@@ -7,12 +7,12 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::build::{Builder, Flow, Packet, Path};
 use firstflight_scenario::quantity::{Amount, show_rate, show_time};
 use firstflight_scenario::{
-    Candidate, Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, Source,
-    Threshold, limits,
+    Candidate, Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Reorder, Scenario,
+    Source, Threshold, limits,
 };
 
 use super::captured::{between_busiest, is_bulk, largest};
-use super::inferred::{describe, inferred_path, overrule, uncertain_fields};
+use super::inferred::{contradictions, describe, inferred_path, overrule, uncertain_fields};
 use super::networks::Network as ClientNetwork;
 use super::replication::Replication;
 use super::{Input, Known, Request, refused};
@@ -200,7 +200,8 @@ impl<'a> Subject<'a> {
         let scenario = built(&Scenario::builder().title(file).path(dumbbell).packet(sizes))?;
         let mut subject = Self::loaded(host, scenario.into(), file, request)?;
         subject.settle_ends(inferred, mss);
-        Ok(Self { path, warnings: inferred.notes.clone(), title: file.into(), longer, ..subject })
+        let warnings = inferred.notes.iter().cloned().chain(contradictions(inferred, known)).collect();
+        Ok(Self { path, warnings, title: file.into(), longer, ..subject })
     }
 
     /// Explains a capture by simulation: sets the paths from which replications are drawn.
@@ -476,8 +477,10 @@ impl<'a> Subject<'a> {
     /// Whether replications can differ.
     fn is_random(&self) -> bool {
         let random_path = match &self.scenario.network {
-            Network::Dumbbell(path) => random_link(&path.queue, path.loss),
-            Network::Graph(graph) => graph.links.iter().any(|link| random_link(&link.queue, link.loss)),
+            Network::Dumbbell(path) => random_link(&path.queue, path.loss, path.reorder),
+            Network::Graph(graph) => {
+                graph.links.iter().any(|link| random_link(&link.queue, link.loss, link.reorder))
+            }
         };
         let random_flow = |flow: &firstflight_scenario::FlowGroup| {
             !matches!(flow.extra_rtt, Dist::Fixed(_))
@@ -581,9 +584,9 @@ fn open_questions(path: &PathResult, unknown: bool) -> Vec<String> {
         .collect()
 }
 
-fn random_link(queue: &firstflight_scenario::Queue, loss: f64) -> bool {
+fn random_link(queue: &firstflight_scenario::Queue, loss: f64, reorder: Option<Reorder>) -> bool {
     use firstflight_scenario::Queue::{Choke, FqCodel, Red};
-    loss > 0.0 || matches!(queue, Red(_) | Choke(_) | FqCodel(_))
+    loss > 0.0 || reorder.is_some() || matches!(queue, Red(_) | Choke(_) | FqCodel(_))
 }
 
 fn built(scenario: &Builder) -> Result<Scenario, Error> {

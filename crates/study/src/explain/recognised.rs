@@ -184,5 +184,5 @@ fn reordering_on_a_constant_rate() {
 
 #[test]
 fn reordering_beside_random_loss() {
-    reordering_is_recognised(Kind::RandomLoss, &[8e6, 0.03, 200.0, 0.03, 1.0]);
+    reordering_is_recognised(Kind::RandomLoss, &[8e6, 0.03, 200.0, 0.01, 1.0]);
 }
