@@ -214,7 +214,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nreorder = { share = 0.01 }",
-        "base.toml:7:11: path.reorder.delay: missing; expected a time such as \"100 ms\", above zero",
+        "base.toml:7:11: path.reorder.delay: missing; expected a delay above zero and of at most 3600 s such as \"100 ms\"",
     ),
     (
         6,
