@@ -356,8 +356,10 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         if let Some((before, at)) = self.before.take() {
             self.control.cwnd = self.control.cwnd.max(before.cwnd);
             self.control.ssthresh = self.control.ssthresh.max(before.ssthresh);
-            if at == self.last() {
-                // A timeout sent the connection back to its first phase; avoidance goes on where it was.
+            // A timeout sent the connection back to its first phase: avoidance goes on where it was. A loss ended start-up:
+            // below the threshold start-up goes on, as HyStart of Linux does.
+            let starts_again = at != self.phases.position() && self.control.cwnd < self.control.ssthresh;
+            if at == self.last() || starts_again {
                 self.put(at);
             }
             self.phases.current_mut().on_spurious();

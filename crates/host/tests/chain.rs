@@ -206,3 +206,30 @@ fn bbr_goes_on_counting_when_segments_become_larger() {
     }
     compare(["bbr"], &events).expect("no underflow, equal registers");
 }
+
+#[test]
+fn start_up_goes_on_after_a_loss_that_was_none() {
+    let chain = Chain::with(Inline::new(phases(["hystart-linux", "reno"]))).expect("a chain");
+    let mut connection = Connection::start(chain);
+    let ack = Event::Ack { acked: 2, rtt_us: 50_000, flags: 0, load: Load::Unknown };
+    connection.report(&ack);
+    let before = connection.chain.control;
+    connection.report(&Event::Congestion(Trigger::Loss));
+    assert!(connection.chain.in_avoidance() && connection.chain.control.cwnd < before.cwnd);
+    connection.report(&Event::Spurious);
+    // Window and threshold are those before, and so is the phase.
+    assert_eq!(connection.chain.control, before);
+    assert!(!connection.chain.in_avoidance());
+    // The first end of start-up stays on record.
+    assert!(connection.chain.startup_exit().is_some());
+}
+
+#[test]
+fn avoidance_goes_on_after_a_loss_that_was_none_at_the_threshold() {
+    let chain = Chain::with(Inline::new(phases(["hystart-linux", "reno"]))).expect("a chain");
+    let mut connection = Connection::start(chain);
+    connection.report(&Event::Congestion(Trigger::Loss));
+    connection.report(&Event::Congestion(Trigger::Loss));
+    connection.report(&Event::Spurious);
+    assert!(connection.chain.in_avoidance());
+}
