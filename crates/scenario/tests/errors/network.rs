@@ -219,7 +219,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nreorder = { share = 0.5, delay = \"5 ms\", burst = 2 }",
-        "base.toml:7:49: path.reorder.burst = 2: at this mean, independent choices already come in runs of 2 packets; expected 1 for independent choices, or more than 2",
+        "base.toml:7:50: path.reorder.burst = 2: at this mean, independent choices already come in runs of 2 packets; expected 1 for independent choices, or more than 2",
     ),
     (
         6,
