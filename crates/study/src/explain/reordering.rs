@@ -33,7 +33,8 @@ impl Lanes {
     }
 
     /// Prior ranges: the share on the slower lane, and its further delay in seconds. More packets take the lane than are
-    /// overtaken, since one that no other follows soon is not. A packet is late by the delay less its distance to the next one.
+    /// overtaken, since one that no other follows soon is not, and behind a loss none count. A packet is late by the delay less
+    /// its distance to the next one.
     pub(super) fn ranges(&self) -> [Range; PARAMETERS] {
         let most = (20.0 * self.share).clamp(self.share, 0.9);
         [
