@@ -133,7 +133,7 @@ impl<O: Observer> Wire<'_, O> {
         };
         let packet = Packet { at: then, seq, leg: leg.next, low, high };
         match leg.end {
-            End::Lanes => self.into_lane(leg, self.dequeue_hops[index].link.took_slow_lane(), packet),
+            End::Lanes => self.enqueue_in_lane(leg, self.dequeue_hops[index].link.took_slow_lane(), packet),
             _ => self.enqueue(leg, packet),
         }
     }

@@ -232,11 +232,11 @@ impl<'r, O: Observer> Wire<'r, O> {
         let Content { seq, low, high } = content;
         let last = leg.links()[leg.links().len() - 1];
         let slow = self.links[last as usize].took_slow_lane();
-        self.into_lane(leg, slow, Packet { at, seq, leg: leg.next, low, high });
+        self.enqueue_in_lane(leg, slow, Packet { at, seq, leg: leg.next, low, high });
     }
 
     /// Puts a packet into the feed of its lane.
-    pub(crate) fn into_lane(&mut self, leg: &Leg, slow: bool, packet: Packet) {
+    pub(crate) fn enqueue_in_lane(&mut self, leg: &Leg, slow: bool, packet: Packet) {
         // `Routes::check` verified both feeds.
         self.enqueue(&Leg { feed: leg.feed + u32::from(slow), ..*leg }, packet);
     }
