@@ -80,6 +80,11 @@ impl LinkConfig {
         self.trace.as_ref().map_or_else(|| transmission(self.rate, size), |trace| trace.least(size))
     }
 
+    /// One-way delay of the slower lane, or of all packets where they keep their order.
+    pub fn longest_delay(&self) -> Nanos {
+        self.delay.saturating_add(self.lanes.map_or(Nanos::ZERO, |lanes| lanes.delay))
+    }
+
     /// Creates a link of constant rate without loss on the wire.
     pub fn new(name: impl Into<String>, rate: Rate, delay: Nanos, queue: QueueConfig) -> Self {
         Self {

@@ -195,7 +195,7 @@ fn in_flight(scenario: &Scenario, built: &Built, estimate: &mut Estimate) {
         first += initial;
         by_ends += window.min(initial + 2.0 * (built.bdp[index] + built.buffer[index]));
         let path = flow.forward.iter().chain(&flow.reverse);
-        longest = longest.max(Nanos(path.map(|&link| network.links[link].delay.0).sum()));
+        longest = longest.max(Nanos(path.map(|&link| network.links[link].longest_delay().0).sum()));
     }
     let named = || built.named_links.iter().map(|&index| &network.links[index]);
     let holds = |link: &LinkConfig| limit_packets(link, size) + link.rate.bytes_in(longest) as f64 / size;
@@ -211,7 +211,8 @@ fn in_flight(scenario: &Scenario, built: &Built, estimate: &mut Estimate) {
             let offered = source.rate.0 as f64 / 8e9 * on as f64 / f64::from(source.size);
             let held = |&link: &usize| {
                 let link = &network.links[link];
-                limit_packets(link, size) + link.rate.bytes_in(link.delay) as f64 / f64::from(source.size)
+                limit_packets(link, size)
+                    + link.rate.bytes_in(link.longest_delay()) as f64 / f64::from(source.size)
             };
             offered.min(source.path.iter().map(held).sum::<f64>())
         })
