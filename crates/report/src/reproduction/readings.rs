@@ -38,9 +38,9 @@ pub fn readings_page(library: &Library, scores: &Scores) -> String {
         let without = Some(&readings.without).filter(|without| !without.is_empty()).map(|without| {
             format!("without {}: statements that need them are not scored", without.join(", "))
         });
-        let smaller: Vec<String> = seeds.into_iter().chain(without).collect();
-        if !smaller.is_empty() {
-            out += &format!("**Smaller than the lines' own runs**: {}.\n\n", text(&smaller.join("; ")));
+        let runs: Vec<String> = seeds.into_iter().chain(without).collect();
+        if !runs.is_empty() {
+            out += &format!("**Runs**: {}.\n\n", text(&runs.join("; ")));
         }
     }
     out += &format!(
