@@ -136,10 +136,10 @@ enum Place {
     IntoLink(usize, Source),
 }
 
-/// A lane behind a link; a link whose packets keep their order has the first only.
+/// A lane behind a link; a link whose packets keep their order has the fast one only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Lane {
-    Only,
+    Fast,
     Slow,
 }
 
@@ -163,7 +163,7 @@ impl Stops for Waiting<'_> {
     }
 
     fn beyond(&self, link: usize) -> Option<usize> {
-        self.places.get(&Place::Beyond(link, Lane::Only)).map(|spot| spot.stage as usize)
+        self.places.get(&Place::Beyond(link, Lane::Fast)).map(|spot| spot.stage as usize)
     }
 
     fn senders(&self) -> Option<usize> {
@@ -194,11 +194,11 @@ impl Routes {
         }
         for &link in &dequeue_links {
             places.insert(Place::IntoLink(link, Source::Queue), Spot::default());
-            places.insert(Place::Beyond(link, Lane::Only), Spot::default());
+            places.insert(Place::Beyond(link, Lane::Fast), Spot::default());
         }
         let two_lanes: Vec<bool> = network.links.iter().map(|link| link.lanes.is_some()).collect();
         for link in (0..two_lanes.len()).filter(|&link| two_lanes[link]) {
-            places.extend([Lane::Only, Lane::Slow].map(|lane| (Place::Beyond(link, lane), Spot::default())));
+            places.extend([Lane::Fast, Lane::Slow].map(|lane| (Place::Beyond(link, lane), Spot::default())));
         }
         let mut routes = Self {
             legs: vec![],
@@ -315,13 +315,13 @@ impl Routes {
                 // end.
                 let next = legs.len() as u32 + 1;
                 legs.push(Leg { links: Leg::only(number), end: End::DequeueQueue, next, ..blank });
-                cut(legs, &mut leg, &Place::Beyond(link, Lane::Only), beyond(link));
+                cut(legs, &mut leg, &Place::Beyond(link, Lane::Fast), beyond(link));
                 continue;
             }
             leg.links[leg.len as usize] = link as u32;
             leg.len += 1;
             if self.two_lanes[link] {
-                cut(legs, &mut leg, &Place::Beyond(link, Lane::Only), End::Lanes);
+                cut(legs, &mut leg, &Place::Beyond(link, Lane::Fast), End::Lanes);
             }
         }
         if let Some(place) = end_place(path, waits) {
