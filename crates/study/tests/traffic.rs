@@ -238,3 +238,22 @@ fn packets_of_a_run_without_connections_are_recorded() {
     assert_eq!(run.recording.map(|recording| recording.flows.len()), Some(0));
     assert!(run.result.links[0].utilization > 0.0);
 }
+
+#[test]
+fn a_receive_buffer_that_grows_is_refused_where_its_host_cannot_know_a_round_trip() {
+    let refused = |keys: &str| {
+        let traffic = format!("[[flow]]\nsize = \"100 KB\"\nreceiver = \"tuned-buffer\"\n{keys}");
+        let loaded = read("10 s", &traffic);
+        build(&loaded.scenario, 1, GRID).err().map(|refusal| refusal.why)
+    };
+    assert_eq!(refused("profile = \"linux\""), None);
+    for (keys, why) in [
+        ("profile = \"rfc\"", "only profile linux"),
+        ("profile = \"linux\"\nhandshake = false", "in a handshake without data"),
+        ("profile = \"linux\"\ndata_in_syn = \"tfo\"", "in a handshake without data"),
+        ("profile = \"linux\"\nreceiver_reads = \"20 KB\"", "expected receiver_reads = \"eager\""),
+    ] {
+        let found = refused(keys).expect(keys);
+        assert!(found.contains(why), "{keys}: {found}");
+    }
+}
