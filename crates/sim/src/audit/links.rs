@@ -187,13 +187,16 @@ pub(super) fn player(link: &LinkConfig) -> TracePlayer {
 }
 
 /// End of a transmission that is expected within `ends`. A packet lost on the wire has none in the log. A packet may have
-/// taken the slower of two lanes.
+/// taken the slower of two lanes; if the link's rounding is as large as the difference of the lanes, the end is not known either.
 pub(super) fn finish(passage: Passage, link: &LinkConfig, ends: &RangeInclusive<u64>) -> Option<u64> {
     match passage {
         Passage::Arrives(then) | Passage::Marked(then) => {
             let end = then.saturating_sub(link.delay.0);
             let slower = link.lanes.map(|lanes| end.saturating_sub(lanes.delay.0));
-            Some(slower.filter(|end| ends.contains(end)).unwrap_or(end))
+            match slower.filter(|end| ends.contains(end)) {
+                Some(_) if ends.contains(&end) => None,
+                slower => Some(slower.unwrap_or(end)),
+            }
         }
         Passage::Dropped | Passage::LostOnWire => None,
     }
