@@ -51,17 +51,18 @@ fn captures_of_any_name_are_compared_and_named_in_every_result() {
         let named = OsString::from_vec(name.to_vec());
         let out = OsString::from_vec([b"of ", &name[..name.len().min(200)]].concat());
         std::fs::write(scratch.path().join(&named), &file).expect("a capture for the test");
-        let mut arguments =
-            vec!["compare".into(), named.clone(), "--out".into(), out.clone(), "--json".into()];
-        arguments.extend(QUICK.map(OsString::from));
-        let report = scratch.run_with(&arguments, "").json();
+        let arguments = |more: &[OsString]| {
+            let quick = QUICK.map(OsString::from);
+            [&["compare".into(), named.clone()], &quick[..], more].concat()
+        };
+        let report = scratch.run_with(&arguments(&["--out".into(), out.clone(), "--json".into()]), "").json();
         let shown = Value::from(shown);
         let seen =
             [&report["title"], &report["path"]["inferred_from"], &report["provenance"]["inputs"][0]["name"]];
         assert_eq!(seen, [&shown; 3]);
         let page = std::fs::read_to_string(scratch.path().join(out).join("report.html")).expect("a page");
         assert!(page.contains("<title>") && !page.contains("<script>.pcap"), "{shown}");
-        let table = scratch.run_with(&["compare".into(), named, "--runs".into(), OsString::from("2")], "");
+        let table = scratch.run_with(&arguments(&[]), "");
         assert_eq!((table.code, &*table.err), (0, ""), "{shown}");
     }
 }

@@ -7,6 +7,8 @@
 mod advice;
 mod decimate;
 pub mod figure;
+#[cfg(feature = "files")]
+mod files;
 mod format;
 mod headline;
 pub mod hosts;
@@ -14,7 +16,6 @@ mod names;
 mod networks;
 mod output;
 mod page;
-mod parquet;
 mod path;
 mod policy;
 pub mod reproduction;
@@ -24,48 +25,14 @@ mod spread;
 mod table;
 mod trace;
 
-use std::path::{Path, PathBuf};
-
-use firstflight_results::{CompareReport, Table};
+#[cfg(feature = "files")]
+pub use files::{NETWORKS_FILE, PARQUET_FILE, parquet, stage_all, stage_tables, stage_tables_in, write_all};
 pub use format::{lines, printable, wrap};
 pub use output::{Folder, OutputError, discard_on_panic, discard_unfinished};
 pub use page::{DRAWING_JS, Sections, UPLOT_JS, html, licences, style};
-use parquet::parquet_of;
-pub use parquet::{parquet, stage_tables, stage_tables_in};
 pub use policy::policy;
 pub use table::{Colour, table};
 pub use trace::{Vantage, pcapng, qlog, stage_logs, stage_traces};
 
 /// Name of the page in the output folder.
 pub const REPORT_FILE: &str = "report.html";
-/// Name of the Parquet file in the output folder.
-pub const PARQUET_FILE: &str = "results.parquet";
-/// Name of the Parquet file with the networks of a mix.
-pub const NETWORKS_FILE: &str = "networks.parquet";
-
-/// Writes [`REPORT_FILE`], [`PARQUET_FILE`] and, of a mix, [`NETWORKS_FILE`] into `dir`, creates `dir` if it is missing, and
-/// returns their paths.
-///
-/// # Errors
-/// [`OutputError`] if a file cannot be written; `dir` is then as it was before.
-pub fn write_all(dir: &Path, report: &CompareReport) -> Result<Vec<PathBuf>, OutputError> {
-    let mut folder = Folder::open(dir)?;
-    stage_all(&mut folder, report)?;
-    folder.commit()
-}
-
-/// Stages [`REPORT_FILE`], [`PARQUET_FILE`] and, of a mix, [`NETWORKS_FILE`] in a folder to which the caller may add further files before
-/// [`Folder::commit`].
-///
-/// # Errors
-/// [`OutputError`] if a file cannot be written.
-pub fn stage_all(folder: &mut Folder, report: &CompareReport) -> Result<(), OutputError> {
-    folder.stage(REPORT_FILE, |file| file.write_all(html(report).as_bytes()))?;
-    folder.stage(PARQUET_FILE, |file| parquet(report, file).map_err(std::io::Error::other))?;
-    match Table::of_networks(&report.comparison) {
-        None => Ok(()),
-        Some(table) => folder.stage(NETWORKS_FILE, |file| {
-            parquet_of(&table, &report.comparison, file).map_err(std::io::Error::other)
-        }),
-    }
-}

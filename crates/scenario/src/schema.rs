@@ -158,13 +158,21 @@ fn member(key: &Key) -> Value {
 
 fn property(key: &Key) -> Value {
     let mut schema = kind(&key.kind);
-    let absent = match key.absent {
-        Absent::Means(means) if !means.is_empty() => format!("; default: {}", means.replace('`', "")),
-        Absent::Profile => "; default: that of the profile".into(),
-        _ => String::new(),
-    };
-    schema["description"] = json!(format!("{}{absent}", key.doc));
+    schema["description"] = json!(match key.absent {
+        Absent::Means(means) if !means.is_empty() => described(key.doc, &means.replace('`', "")),
+        Absent::Profile => described(key.doc, "that of the profile"),
+        _ => key.doc.to_owned(),
+    });
     schema
+}
+
+/// The text of a key with its default, as a sentence of its own after sentences.
+fn described(doc: &str, default: &str) -> String {
+    if doc.ends_with('.') {
+        format!("{doc} Default: {default}.")
+    } else {
+        format!("{doc}; default: {default}")
+    }
 }
 
 /// A kind of values: by reference if it stands under `$defs`.
@@ -271,7 +279,7 @@ fn parameters(info: &Info) -> Value {
             ParamKind::Flag => json!({ "type": "boolean" }),
             ParamKind::Choice(words) => json!({ "enum": words }),
         };
-        schema["description"] = json!(format!("{}; default: {}", param.doc, param.default));
+        schema["description"] = json!(described(param.doc, param.default));
         properties.insert(param.name.into(), schema);
     }
     json!({ "type": "object", "properties": properties, "required": ["kind"], "additionalProperties": false })

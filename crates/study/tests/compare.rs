@@ -168,7 +168,7 @@ fn the_limit_of_a_captured_connection_is_named_with_its_time() {
 #[test]
 fn the_name_of_a_capture_may_have_any_characters() {
     let titled = |name: &str| {
-        let Input::Capture { mut file, capture, known } = capture("p1-reno-1000KB.pcap") else {
+        let Input::Capture { mut file, capture, known } = capture("p2-reno-30KB.pcap") else {
             unreachable!()
         };
         file.name = name.into();

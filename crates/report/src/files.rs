@@ -1,12 +1,45 @@
-//! Parquet files: the replications of a comparison, and the tables of a run. Metadata of a file has keys that begin with
-//! `firstflight.`.
+//! Files of results: the page and Parquet files of a comparison, and the tables of a run. Metadata of a Parquet file has keys that
+//! begin with `firstflight.`.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use firstflight_results::parquet::{self, ParquetError};
 use firstflight_results::{CompareReport, Comparison, Provenance, RunResult, SampleRow, Table};
 
-use crate::{Folder, OutputError};
+use crate::{Folder, OutputError, REPORT_FILE, html};
+
+/// Name of the Parquet file in the output folder.
+pub const PARQUET_FILE: &str = "results.parquet";
+/// Name of the Parquet file with the networks of a mix.
+pub const NETWORKS_FILE: &str = "networks.parquet";
+
+/// Writes [`REPORT_FILE`], [`PARQUET_FILE`] and, of a mix, [`NETWORKS_FILE`] into `dir`, creates `dir` if it is missing, and
+/// returns their paths.
+///
+/// # Errors
+/// [`OutputError`] if a file cannot be written; `dir` is then as it was before.
+pub fn write_all(dir: &Path, report: &CompareReport) -> Result<Vec<PathBuf>, OutputError> {
+    let mut folder = Folder::open(dir)?;
+    stage_all(&mut folder, report)?;
+    folder.commit()
+}
+
+/// Stages [`REPORT_FILE`], [`PARQUET_FILE`] and, of a mix, [`NETWORKS_FILE`] in a folder to which the caller may add further files before
+/// [`Folder::commit`].
+///
+/// # Errors
+/// [`OutputError`] if a file cannot be written.
+pub fn stage_all(folder: &mut Folder, report: &CompareReport) -> Result<(), OutputError> {
+    folder.stage(REPORT_FILE, |file| file.write_all(html(report).as_bytes()))?;
+    folder.stage(PARQUET_FILE, |file| parquet(report, file).map_err(std::io::Error::other))?;
+    match Table::of_networks(&report.comparison) {
+        None => Ok(()),
+        Some(table) => folder.stage(NETWORKS_FILE, |file| {
+            parquet_of(&table, &report.comparison, file).map_err(std::io::Error::other)
+        }),
+    }
+}
 
 /// Writes the replications of a comparison to `out`, one row for each replication of each scheme at each size, with the
 /// provenance as metadata. The same report gives the same bytes.
@@ -21,7 +54,7 @@ pub fn parquet(report: &CompareReport, out: &mut (dyn Write + Send)) -> Result<(
 ///
 /// # Errors
 /// [`ParquetError`] if `out` fails.
-pub(crate) fn parquet_of(
+fn parquet_of(
     table: &Table,
     comparison: &Comparison,
     out: &mut (dyn Write + Send),

@@ -1,4 +1,0 @@
-//! The tests of this crate as one program: it is linked once, and its tests share the cores.
-
-mod properties;
-mod wasm;
