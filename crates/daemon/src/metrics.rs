@@ -192,7 +192,7 @@ impl Metrics {
         ended.retransmits.inc_by(connection.retransmits.into());
         ended.sent.inc_by(connection.sent.into());
         ended.timeouts.inc_by(connection.timeouts.into());
-        ended.first_window_losses.inc_by(connection.first_window_lost.into());
+        ended.first_window_losses.inc_by((connection.first_window_lost > 0).into());
         ended.busy.observe(connection.busy.0 as f64 * 1e-9);
     }
 
@@ -235,7 +235,7 @@ mod tests {
             sent: 72,
             retransmits: 2,
             timeouts: 1,
-            first_window_lost: true,
+            first_window_lost: 1,
         }
     }
 

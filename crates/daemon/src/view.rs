@@ -41,8 +41,8 @@ pub fn explanation(found: &Explanation) -> Value {
         "plan": found.plan.map(|found_plan| plan(&found_plan, found.at)),
         "why_no_plan": found.why_not.map(|why| why.to_string()),
         "order": found.order.map(order),
-        "losses_that_count": found.strikes,
-        "retransmitted_share_without_plan": found.own_loss,
+        "halvings_that_count": found.strikes,
+        "first_window_loss_without_plan": found.own_loss,
         "trial": found.trial.as_ref().map(verdict),
         "how": found.plan.map(|plan| Advice::of(&plan).ways),
     })
@@ -54,6 +54,7 @@ pub(crate) fn plan(plan: &Plan, at: Nanos) -> Value {
         "prefix": plan.prefix.to_string(),
         "window_segments": plan.window,
         "ssthresh_segments": plan.ssthresh,
+        "pace_segments_per_rtt": plan.pace,
         "rtt_ms": [ms(plan.rtt.0), ms(plan.rtt.1)],
         "expires_in_s": seconds(Nanos(plan.expires.0.saturating_sub(at.0))),
         "holdout_share": f64::from(plan.holdout) / 1000.0,

@@ -73,6 +73,7 @@ mod tests {
             prefix,
             window,
             ssthresh,
+            pace: None,
             rtt: (Nanos::ZERO, Nanos::NEVER),
             expires: Nanos::NEVER,
             holdout: 50,

@@ -56,8 +56,20 @@ pub struct Connection {
     pub retransmits: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
-    /// Whether a segment of its first window was retransmitted.
-    pub first_window_lost: bool,
+    /// Segments of its first window that were retransmitted.
+    pub first_window_lost: u32,
+}
+
+impl Connection {
+    /// Segments of its first window that it sent.
+    pub(crate) fn first_window_sent(&self) -> u32 {
+        self.sent.saturating_sub(self.retransmits).min(self.arm.window())
+    }
+
+    /// Of these, segments that were retransmitted. A segment may be more than once.
+    pub(crate) fn first_window_lost(&self) -> u32 {
+        self.first_window_lost.min(self.first_window_sent())
+    }
 }
 
 /// How a connection was started.

@@ -48,11 +48,11 @@ pub enum Decision {
 pub enum Why {
     /// The first plan: half of the doublings from the stack's window to the estimate.
     HalfJump(Target),
-    /// The whole estimate, after planned connections without a loss in their first window.
+    /// The whole estimate, after planned connections whose first window did not overflow.
     WholeJump {
         /// The estimate.
         target: Target,
-        /// Planned connections without such a loss.
+        /// Planned connections without an overflow.
         clean: u8,
     },
     /// The estimate has changed.
@@ -62,13 +62,15 @@ pub enum Why {
         /// Window before, segments.
         from: u32,
     },
-    /// Half the window, after a loss in a first window.
+    /// Half the window, because first windows overflowed.
     Halved {
         /// Window before, segments.
         from: u32,
-        /// Host that lost a segment.
+        /// Host whose first window was the last to overflow.
         host: IpAddr,
-        /// Losses of this kind so far.
+        /// Segments that it lost, and those of the window.
+        lost: (u32, u32),
+        /// Halvings so far.
         strikes: u8,
         /// Time without a larger window.
         #[serde(with = "serial::nanos")]
@@ -94,9 +96,9 @@ pub enum WhyNot {
     Split(Estimate),
     /// The hosts disagree and the prefix is not split further.
     Disagree(Estimate),
-    /// The third loss in a first window.
+    /// The third halving.
     Frozen {
-        /// Host that lost a segment.
+        /// Host whose first window was the last to overflow.
         host: IpAddr,
         /// End of the freeze.
         #[serde(with = "serial::nanos")]
@@ -106,7 +108,7 @@ pub enum WhyNot {
     Halved {
         /// Window before, segments.
         from: u32,
-        /// Host that lost a segment.
+        /// Host whose first window was the last to overflow.
         host: IpAddr,
         /// End of the hold-down.
         #[serde(with = "serial::nanos")]
@@ -120,7 +122,7 @@ pub enum WhyNot {
         #[serde(with = "serial::nanos")]
         until: Nanos,
     },
-    /// The loss of a first window, a harm or a freeze was a short time ago.
+    /// The overflow of a first window, a harm or a freeze was a short time ago.
     Waiting {
         /// Time at which a plan is made again.
         #[serde(with = "serial::nanos")]
@@ -157,6 +159,9 @@ impl fmt::Display for Decision {
                 if let Some(ssthresh) = plan.ssthresh {
                     write!(f, ", slow-start threshold {ssthresh} segments")?;
                 }
+                if let Some(pace) = plan.pace {
+                    write!(f, ", {pace} in a round-trip time")?;
+                }
                 let (low, high) = plan.rtt;
                 write!(f, ", for round trips from {} to {}: {why}", millis(low), millis(high))
             }
@@ -174,13 +179,13 @@ impl fmt::Display for Why {
         match self {
             Self::HalfJump(target) => write!(f, "half of the jump to {target}"),
             Self::WholeJump { target, clean } => {
-                write!(f, "{clean} planned connections without a loss in their first window; {target}")
+                write!(f, "{clean} planned connections whose first window did not overflow; {target}")
             }
             Self::Follow { target, from } => write!(f, "{from} segments before; {target}"),
-            Self::Halved { from, host, strikes, hold_down } => write!(
+            Self::Halved { from, host, lost: (lost, sent), strikes, hold_down } => write!(
                 f,
-                "half of {from}, because a connection to {host} lost a segment of its first window (loss {strikes} of 3); no \
-                 larger window for {}",
+                "half of {from}, because first windows overflow: the last one, to {host}, lost {lost} of {sent} segments \
+                 (halving {strikes} of 3); no larger window for {}",
                 seconds(*hold_down)
             ),
             Self::Renewed(target) => write!(f, "renewed; {target}"),
@@ -198,16 +203,22 @@ impl fmt::Display for WhyNot {
             Self::Split(estimate) => write!(f, "the prefix is split, because its hosts disagree: {estimate}"),
             Self::Disagree(estimate) => write!(f, "its hosts disagree: {estimate}"),
             Self::Frozen { host, until } => {
-                write!(f, "the third loss in a first window, to {host}; frozen until {}", seconds(*until))
+                write!(
+                    f,
+                    "first windows overflow for the third time, to {host} the last; frozen until {}",
+                    seconds(*until)
+                )
             }
             Self::Halved { from, host, until } => write!(
                 f,
-                "half of {from} segments is the stack's own window, after a loss in the first window to {host}; no larger \
-                 one until {}",
+                "half of {from} segments is the stack's own window, after an overflow of the first window to {host}; no \
+                 larger one until {}",
                 seconds(*until)
             ),
             Self::Harm { harm, until } => write!(f, "{harm}; until {}", seconds(*until)),
-            Self::Waiting { until } => write!(f, "a loss or a harm was found; until {}", seconds(*until)),
+            Self::Waiting { until } => {
+                write!(f, "an overflow or a harm was found; until {}", seconds(*until))
+            }
             Self::HostReverted { until } => {
                 write!(f, "harm was found over all prefixes; until {}", seconds(*until))
             }

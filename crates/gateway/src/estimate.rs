@@ -42,6 +42,8 @@ pub(crate) const REMOTE: usize = 3;
 pub(crate) const PARTS: u32 = 16;
 /// Unit of a host's round-trip time, nanoseconds.
 pub(crate) const RTT_UNIT: u64 = 64_000;
+/// Share of a longer round-trip time that a host takes over: half of the difference after 44 connections.
+const RISE: u16 = 64;
 /// Weight of a host with a new sample.
 const FULL: u32 = 1024;
 
@@ -77,7 +79,7 @@ impl Sample {
         let measured = parts_of(mul_div(rate.max(mean), min_rtt.0, 1_000_000_000));
         let acknowledged = parts_of(bytes);
         let first = match connection.arm {
-            Arm::Planned(window) if !connection.first_window_lost => u64::from(window) * u64::from(PARTS),
+            Arm::Planned(window) if connection.first_window_lost == 0 => u64::from(window) * u64::from(PARTS),
             _ => 0,
         };
         let cwnd = u64::from(connection.cwnd) * u64::from(mss);
@@ -117,8 +119,8 @@ const EXACT: u8 = 1;
 const DEVIATES: u8 = 2;
 /// A planned connection of the host has ended.
 const TRIED: u8 = 4;
-/// The last planned connection of the host lost a segment of its first window.
-const LOST: u8 = 8;
+/// The first window of the last planned connection of the host overflowed.
+const OVERFLOW: u8 = 8;
 
 /// The host is another gateway.
 const GATEWAY: u8 = 16;
@@ -162,6 +164,11 @@ impl Estimate {
         u32::from(self.median) / PARTS
     }
 
+    /// Whether most hosts are measured to the limit of the path.
+    pub fn is_measured(&self) -> bool {
+        2 * self.exact > self.hosts
+    }
+
     /// Whether the hosts disagree: rule 6.
     pub fn disagree(&self) -> bool {
         let (low, high) = self.range;
@@ -179,7 +186,8 @@ impl Hosts {
         }
         if let Some(host) = self.0.iter_mut().find(|host| host.tag == tag && host.flags & GATEWAY == 0) {
             host.samples = host.samples.saturating_add(1);
-            host.rtt = rtt;
+            // It rises slowly: a queue that others keep full for a while is not part of the path.
+            host.rtt = if rtt < host.rtt { rtt } else { host.rtt + (rtt - host.rtt) / RISE };
             match bound {
                 Bound::Exact if host.flags & EXACT != 0 => {
                     host.deviation = host.deviation.midpoint(host.value.abs_diff(parts));
@@ -241,22 +249,22 @@ impl Hosts {
         }
     }
 
-    /// Records whether the first window of a planned connection of this host lost a segment.
-    pub(crate) fn tried(&mut self, tag: u32, lost: bool) {
+    /// Records whether the first window of a planned connection of this host overflowed.
+    pub(crate) fn tried(&mut self, tag: u32, overflow: bool) {
         if let Some(host) = self.0.iter_mut().find(|host| host.tag == tag && host.flags & GATEWAY == 0) {
-            host.flags = host.flags & !LOST | TRIED | if lost { LOST } else { 0 };
+            host.flags = host.flags & !OVERFLOW | TRIED | if overflow { OVERFLOW } else { 0 };
         }
     }
 
-    /// Hosts whose last planned connection lost a segment of its first window, and hosts with a planned connection.
+    /// Hosts whose last planned first window overflowed, and hosts with a planned connection.
     pub(crate) fn losers(&self) -> (usize, usize) {
         let with = |flag| self.0.iter().filter(|host| host.flags & flag != 0).count();
-        (with(LOST), with(TRIED))
+        (with(OVERFLOW), with(TRIED))
     }
 
     /// Forgets the planned connections.
     pub(crate) fn forget_tries(&mut self) {
-        self.0.iter_mut().for_each(|host| host.flags &= !(TRIED | LOST));
+        self.0.iter_mut().for_each(|host| host.flags &= !(TRIED | OVERFLOW));
     }
 
     /// Number of hosts kept.

@@ -404,7 +404,7 @@ pub struct Explanation {
     pub why_not: Option<WhyNot>,
     /// Halvings that still count.
     pub strikes: u8,
-    /// Share of segments that the path loses by itself, from connections without a plan.
+    /// Share of the segments of first windows that the path loses by itself, from connections without a plan.
     pub own_loss: f64,
     /// Planned connections against those held out.
     pub trial: Option<Verdict>,

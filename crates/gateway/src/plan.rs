@@ -18,6 +18,9 @@ pub struct Plan {
     pub window: u32,
     /// Slow-start threshold, segments; [`None`] leaves the stack's.
     pub ssthresh: Option<u32>,
+    /// Segments of the first window in a round-trip time, divided like the window and at least as many; [`None`] leaves the
+    /// stack's pace, on Linux twice the window.
+    pub pace: Option<u32>,
     /// The plan is for handshakes between these round-trip times; others start as the stack starts them.
     #[serde(with = "serial::range")]
     pub rtt: (Nanos, Nanos),

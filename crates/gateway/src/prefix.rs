@@ -1,14 +1,24 @@
 //! A prefix: what is known of it, and the plan that is in force for it.
 //!
 //! 1. **Half jump.** The first plan goes half of the doublings from the stack's window to the target.
-//! 2. **Whole jump.** After [`CONFIRM`] planned connections without a loss in their first window, and while at most a
-//!    third of the hosts lost such a segment last, the plan goes to the target, and follows it when it moves by an eighth.
-//! 3. **Losses.** A first-window loss is evidence against the plan as far as the path's own losses, seen without a plan,
-//!    do not explain it ([`Entry::tried`]). The first evidence halves the window; further evidence counts only while more
-//!    than a third of the hosts lost such a segment last. The window is not raised during the hold-down. The third
-//!    halving ends the plan for the time of a freeze.
-//! 4. **Harm.** The trial ends the plan for the time of a freeze.
-//! 5. **Orders.** An order of the operator sets the window, whatever is known and lost; only harm ends it, too.
+//! 2. **Whole jump.** After [`CONFIRM`] planned connections whose first window did not overflow, and while that of at most a
+//!    third of the hosts overflowed last, the plan goes to the target, and follows it when it moves by an eighth.
+//! 3. **Pace.** Where most hosts are measured to the limit, the first window leaves at the estimate in a round-trip time, as a
+//!    jump of Careful Resume does (draft-ietf-tsvwg-careful-resume), and Jump Start's first window before it. The bottleneck's
+//!    queue then grows by no more than the ten segments that Linux never paces. Elsewhere the path may take more than is known,
+//!    and the window leaves at Linux's own pace, twice the window in a round-trip time.
+//! 4. **Queue.** The plan is for handshakes with a round-trip time from half of the low end of the hosts' least ones to the high
+//!    end and a queueing delay. With a longer one others fill the bottleneck's queue, and HyStart++ would end slow start
+//!    (RFC 9406 section 4.2, whose bounds of the delay are taken): the connection starts as the stack starts it.
+//! 5. **Overflow.** A window that is too large loses many of its segments; random losses take few. The evidence is the
+//!    logarithm of the likelihood of what first windows lost, at [`WORSE`] times the path's own loss against the path's own
+//!    ([`Entry::tried`]), summed over planned connections and never below zero (E. S. Page, "Continuous inspection schemes",
+//!    Biometrika 41, 1954). The path's own loss is that of first windows without a plan, and within [`OWN`]. At [`PROOF`] the
+//!    window is halved; without an overflow that takes a thousand connections or more. Further evidence counts only while the
+//!    first window of more than a third of the hosts overflowed last. The window is not raised during the hold-down. The
+//!    third halving ends the plan for the time of a freeze.
+//! 6. **Harm.** The trial ends the plan for the time of a freeze.
+//! 7. **Orders.** An order of the operator sets the window, whatever is known and lost; only harm ends it, too.
 
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
@@ -23,10 +33,26 @@ use crate::share::Remote;
 use crate::stamp::Stamp;
 use crate::trial::{Group, Trial, Verdict};
 
-/// Planned connections without a first-window loss before the whole jump.
+/// Planned connections without an overflow before the whole jump.
 pub(crate) const CONFIRM: u8 = 4;
-/// Planned connections without a first-window loss after which earlier losses no longer count.
+/// Planned connections without an overflow after which earlier halvings no longer count.
 const FORGIVE: u8 = 32;
+/// Bounds of the loss that a path may have by itself, of 65536: 1 % and 5 %. Below the lower one no path is known for certain
+/// after some dozens of connections, and up to 2 % lost in a round trip is no sign of a full queue (BBRLossThresh of
+/// draft-ietf-ccwg-bbr): [`WORSE`] times 1 % is as likely as 1 % at 2.2 %. The upper one is the most that clients can excuse.
+const OWN: core::ops::RangeInclusive<u16> = 655..=3277;
+/// Loss of a window that is too large, in losses of the path.
+const WORSE: u64 = 4;
+/// Thousandths of ln [`WORSE`].
+const LOST: u64 = 1386;
+/// Thousandths of ln 1000: the evidence is below it for a thousand connections, on average, if there is no overflow.
+const PROOF: u64 = 6908;
+/// Bounds of the queueing delay, an eighth of the round-trip time between them (RFC 9406, MIN_RTT_THRESH, MAX_RTT_THRESH,
+/// MIN_RTT_DIVISOR).
+const LEAST_QUEUE: Nanos = Nanos::from_millis(4);
+const MOST_QUEUE: Nanos = Nanos::from_millis(16);
+/// Segments over which the path's own loss is averaged: sixteen first windows of the stack.
+const MEMORY: i64 = 160;
 /// Halvings that end a plan.
 const STRIKES: u8 = 3;
 
@@ -49,12 +75,14 @@ pub(crate) struct Entry {
     ssthresh: u16,
     /// Round-trip times of the plan in force, units of 64 us.
     gate: (u16, u16),
-    /// Share of retransmitted segments without a plan, of 65536.
+    /// Segments of the first window in a round-trip time; zero for the stack's pace.
+    pace: u16,
+    /// Share of the segments of first windows without a plan that were lost, of 65536.
     loss: u16,
-    /// Evidence against the window, thousandths of a loss.
-    surplus: u16,
+    /// Evidence against the window, thousandths.
+    evidence: u16,
     strikes: u8,
-    /// Planned connections without a first-window loss since the window changed.
+    /// Planned connections without an overflow since the window changed.
     clean: u8,
     step: Step,
     rest: Rest,
@@ -113,8 +141,9 @@ impl Entry {
             window: 0,
             ssthresh: 0,
             gate: (0, 0),
+            pace: 0,
             loss: 0,
-            surplus: 0,
+            evidence: 0,
             strikes: 0,
             clean: 0,
             step: Step::Half,
@@ -165,18 +194,22 @@ impl Entry {
     fn ended(&mut self, connection: &Connection, tag: u32, around: &Around<'_>, out: &mut Vec<Decision>) {
         let unit = Nanos::from_micros(1);
         let group = match connection.arm {
-            Arm::Planned(window) => {
+            Arm::Planned(_) => {
                 if connection.arm.is_larger() {
-                    self.tried(connection, window, tag, around, out);
+                    self.tried(connection, tag, around, out);
                 }
                 // A window that the kernel divided down to the stack's own counts, too: its like are among those held out.
                 Group::Planned
             }
-            arm => {
-                self.unplanned_loss(connection);
-                if arm == Arm::Stock {
-                    return;
+            // Beside a plan, connections start so that met a queue: their losses are not the path's own.
+            Arm::Stock => {
+                if self.window == 0 {
+                    self.unplanned_loss(connection);
                 }
+                return;
+            }
+            Arm::Holdout => {
+                self.unplanned_loss(connection);
                 Group::Holdout
             }
         };
@@ -192,48 +225,45 @@ impl Entry {
         }
     }
 
-    /// Average of the retransmitted share of unplanned connections, of the weight 1/8.
+    /// Averages the loss of first windows without a plan.
     fn unplanned_loss(&mut self, connection: &Connection) {
-        if connection.sent > 0 {
-            let share = u64::from(connection.retransmits) * 65_535 / u64::from(connection.sent);
+        let sent = i64::from(connection.first_window_sent());
+        if sent > 0 {
+            let share = i64::from(connection.first_window_lost()) * 65_535 / sent;
             let loss = i64::from(self.loss);
-            self.loss = (loss + (share.min(65_535) as i64 - loss) / 8) as u16;
+            self.loss = (loss + (share - loss) * sent / MEMORY) as u16;
         }
     }
 
-    /// Counts the first window of a planned connection. A window of `w` segments loses one of them by chance with a
-    /// probability of about `q = w x loss`. A loss counts for 1, each connection against it for `1.5 q + 0.05`; the
-    /// evidence is enough at `0.8 + 4 (q - 0.05)`, and not below 0.8: one loss where `q` is at most 5 %.
-    fn tried(
-        &mut self,
-        connection: &Connection,
-        window: u32,
-        tag: u32,
-        around: &Around<'_>,
-        out: &mut Vec<Decision>,
-    ) {
-        let lost = connection.first_window_lost;
-        self.hosts.tried(tag, lost);
-        let chance = (u64::from(window) * u64::from(self.loss) * 1000 / 65_536).min(600) as u32;
-        let gained = if lost { 1000 } else { 0 };
-        let surplus = (u32::from(self.surplus) + gained).saturating_sub(chance * 3 / 2 + 50);
-        self.surplus = surplus.min(10_000) as u16;
-        if !lost {
+    /// Counts the first window of a planned connection: rule 5. Lost segments are taken for independent, so that their number
+    /// has nearly Poisson's distribution.
+    fn tried(&mut self, connection: &Connection, tag: u32, around: &Around<'_>, out: &mut Vec<Decision>) {
+        // It began before a halving, and says nothing of the window after it.
+        if 2 * u64::from(connection.arm.window()) > 3 * u64::from(self.window) {
+            return;
+        }
+        let own = u64::from(self.loss.clamp(*OWN.start(), *OWN.end()));
+        let against = LOST * u64::from(connection.first_window_lost());
+        let expected = (WORSE - 1) * 1000 * own * u64::from(connection.first_window_sent()) / 65_536;
+        let overflow = against > expected;
+        self.hosts.tried(tag, overflow);
+        let evidence = (u64::from(self.evidence) + against).saturating_sub(expected);
+        self.evidence = evidence.min(2 * PROOF) as u16;
+        if !overflow {
             self.clean = self.clean.saturating_add(1);
             if self.clean >= FORGIVE && self.step == Step::Whole && self.rest == Rest::No {
                 self.strikes = 0;
             }
             return;
         }
-        let enough = surplus >= 800 + 4 * chance.saturating_sub(50);
         let free = around.order.is_none();
-        if free && self.window > 0 && enough && (self.strikes == 0 || self.many_lost()) {
+        if free && self.window > 0 && evidence >= PROOF && (self.strikes == 0 || self.many_overflow()) {
             self.strike(connection, around, out);
         }
     }
 
-    /// Whether more than a third of the hosts lost a segment of their last planned first window.
-    fn many_lost(&self) -> bool {
+    /// Whether the last planned first window of more than a third of the hosts overflowed.
+    fn many_overflow(&self) -> bool {
         let (lost, tried) = self.hosts.losers();
         3 * lost > tried
     }
@@ -241,8 +271,9 @@ impl Entry {
     fn strike(&mut self, connection: &Connection, around: &Around<'_>, out: &mut Vec<Decision>) {
         let Settings { hold_down, freeze, .. } = *around.settings;
         let (from, host) = (u32::from(self.window), connection.peer);
+        let lost = (connection.first_window_lost(), connection.first_window_sent());
         self.strikes += 1;
-        (self.surplus, self.clean) = (0, 0);
+        (self.evidence, self.clean) = (0, 0);
         if self.strikes >= STRIKES {
             let until = around.now.after(freeze);
             self.stop(WhyNot::Frozen { host, until: until.time() }, out);
@@ -257,8 +288,9 @@ impl Entry {
             self.stop(WhyNot::Halved { from, host, until: until.time() }, out);
             return;
         }
-        self.window = (from / 2) as u16;
-        self.set(Why::Halved { from, host, strikes: self.strikes, hold_down }, around, out);
+        // Linux's own pace is now that of the window before.
+        (self.window, self.pace) = ((from / 2) as u16, 0);
+        self.set(Why::Halved { from, host, lost, strikes: self.strikes, hold_down }, around, out);
     }
 
     fn rest(&mut self, rest: Rest, until: Stamp) {
@@ -286,7 +318,8 @@ impl Entry {
             Some(Override::Window(window)) => {
                 let changed = u32::from(self.window) != window || self.gate != (0, u16::MAX);
                 if changed || self.expires_soon(around) {
-                    (self.window, self.gate, self.ssthresh) = (window as u16, (0, u16::MAX), 0);
+                    (self.window, self.gate) = (window as u16, (0, u16::MAX));
+                    (self.ssthresh, self.pace) = (0, 0);
                     self.set(Why::Operator, around, out);
                 }
                 return Ok(());
@@ -301,7 +334,7 @@ impl Entry {
         }
         if self.rest != Rest::No && now >= self.until {
             if self.rest == Rest::Freeze {
-                (self.strikes, self.surplus) = (0, 0);
+                (self.strikes, self.evidence) = (0, 0);
                 self.hosts.forget_tries();
             }
             self.rest = Rest::No;
@@ -319,7 +352,7 @@ impl Entry {
             (goal, Why::Follow { target, from: window })
         } else if self.rest != Rest::No || goal <= window {
             (window, Why::Renewed(target))
-        } else if self.step == Step::Half && self.clean >= CONFIRM && !self.many_lost() {
+        } else if self.step == Step::Half && self.clean >= CONFIRM && !self.many_overflow() {
             self.step = Step::Whole;
             (goal, Why::WholeJump { target, clean: self.clean })
         } else if self.step == Step::Whole && (goal - window) * 8 >= window {
@@ -328,15 +361,18 @@ impl Entry {
             (window, Why::Renewed(target))
         };
         let gate = gate(&estimate);
-        let moved = |old: u16, new: u16| u32::from(old.abs_diff(new)) * 4 > u32::from(old);
-        let other_gate = moved(self.gate.0, gate.0) || moved(self.gate.1, gate.1);
-        if next == window && !other_gate && !self.expires_soon(around) {
+        // The upper end is to stay within about half of the queueing delay.
+        let moved = |old: u16, new: u16, part| u32::from(old.abs_diff(new)) * part > u32::from(old);
+        let other_gate = moved(self.gate.0, gate.0, 4) || moved(self.gate.1, gate.1, 16);
+        let pace = pace(&estimate, next);
+        let other_pace = u32::from(self.pace.abs_diff(pace)) * 8 > u32::from(self.pace);
+        if next == window && !other_gate && !other_pace && !self.expires_soon(around) {
             return Ok(());
         }
         if next != window {
             self.clean = 0;
         }
-        (self.window, self.gate) = (next as u16, gate);
+        (self.window, self.gate, self.pace) = (next as u16, gate, pace);
         self.ssthresh = self.threshold(around, &estimate);
         self.set(why, around, out);
         Ok(())
@@ -382,7 +418,7 @@ impl Entry {
         if !around.settings.ssthresh {
             return 0;
         }
-        let measured = || (2 * estimate.exact > estimate.hosts).then(|| estimate.segments());
+        let measured = || estimate.is_measured().then(|| estimate.segments());
         let threshold = around.wanted.map_or_else(measured, |wanted| wanted.ssthresh);
         threshold.map_or(0, |segments| segments.clamp(self.window.into(), u16::MAX.into()) as u16)
     }
@@ -398,7 +434,8 @@ impl Entry {
 
     fn stop(&mut self, why: WhyNot, out: &mut Vec<Decision>) {
         if self.window > 0 {
-            (self.window, self.ssthresh, self.clean, self.step) = (0, 0, 0, Step::Half);
+            (self.window, self.ssthresh, self.pace) = (0, 0, 0);
+            (self.clean, self.step) = (0, Step::Half);
             out.push(Decision::Remove { prefix: self.prefix, why });
         }
     }
@@ -416,6 +453,7 @@ impl Entry {
             prefix: self.prefix,
             window: self.window.into(),
             ssthresh: (self.ssthresh > 0).then_some(self.ssthresh.into()),
+            pace: (self.pace > 0).then_some(self.pace.into()),
             rtt: (time(self.gate.0), if self.gate.1 == u16::MAX { Nanos::NEVER } else { time(self.gate.1) }),
             expires: self.expires.time(),
             holdout: settings.holdout,
@@ -436,7 +474,7 @@ impl Entry {
         self.hosts.estimate(now, settings.half_life, Scope::All)
     }
 
-    /// Hosts, strikes and the share of retransmitted segments without a plan, of 65536.
+    /// Hosts, strikes and the loss of first windows without a plan, of 65536.
     pub(crate) fn counters(&self) -> (usize, u8, u16) {
         (self.hosts.len(), self.strikes, self.loss)
     }
@@ -477,6 +515,7 @@ impl Entry {
         let threshold = self.ssthresh == 0 || self.ssthresh >= self.window;
         window
             && threshold
+            && (self.pace == 0 || self.pace >= self.window)
             && self.gate.0 <= self.gate.1
             && self.strikes <= STRIKES
             && self.hosts.is_sound()
@@ -507,8 +546,16 @@ fn half_jump(from: u32, to: u32) -> u32 {
     if to <= from { to } else { (from * to).isqrt().max(from + 1) }
 }
 
-/// Round-trip times of handshakes for which an estimate holds: half of the low end to twice the high end.
+/// Segments in a round-trip time at which a first window leaves: rule 3. Zero where that is no slower than Linux's own pace.
+fn pace(estimate: &Estimate, window: u32) -> u16 {
+    let pace = estimate.segments().max(window);
+    if estimate.is_measured() && pace < 2 * window { pace as u16 } else { 0 }
+}
+
+/// Round-trip times of handshakes for which an estimate holds: rule 4.
 fn gate(estimate: &Estimate) -> (u16, u16) {
     let units = |time: u64| u16::try_from(time / RTT_UNIT).unwrap_or(u16::MAX);
-    (units(estimate.rtt.0.0 / 2), units(estimate.rtt.1.0.saturating_mul(2)))
+    let (Nanos(low), Nanos(high)) = estimate.rtt;
+    let queue = (high / 8).clamp(LEAST_QUEUE.0, MOST_QUEUE.0);
+    (units(low / 2), units(high.saturating_add(queue)))
 }

@@ -37,10 +37,10 @@ pub struct Settings {
     /// Time for which a plan is used without a renewal.
     #[serde(with = "serial::nanos")]
     pub lifetime: Nanos,
-    /// Time without a larger window after a loss in a first window.
+    /// Time without a larger window after an overflow of first windows.
     #[serde(with = "serial::nanos")]
     pub hold_down: Nanos,
-    /// Time without a plan after three losses, or after harm.
+    /// Time without a plan after three overflows, or after harm.
     #[serde(with = "serial::nanos")]
     pub freeze: Nanos,
     /// Connections of a thousand that start without the plan.

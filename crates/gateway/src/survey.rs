@@ -205,6 +205,6 @@ pub fn typical(peer: IpAddr) -> Connection {
         sent: 800,
         retransmits: 0,
         timeouts: 0,
-        first_window_lost: false,
+        first_window_lost: 0,
     }
 }

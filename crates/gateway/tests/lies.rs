@@ -13,7 +13,7 @@ struct Lie {
     rtt: u64,
     bytes: u64,
     limited: bool,
-    lost: bool,
+    lost: u32,
     planned: bool,
     retransmits: u32,
 }
@@ -21,8 +21,8 @@ struct Lie {
 fn lie() -> impl Strategy<Value = Lie> {
     let rate = prop_oneof![Just(1u64), 1..100_000u64, 1_000_000..2_000_000_000u64, Just(u64::MAX)];
     let rtt = prop_oneof![1..1_000_000u64, 1_000_000..10_000_000_000u64];
-    (any::<u8>(), rate, rtt, 1..100_000_000u64, any::<bool>(), any::<bool>(), any::<bool>(), 0..1000u32)
-        .prop_map(|(who, rate, rtt, bytes, limited, lost, planned, retransmits)| Lie {
+    (any::<u8>(), rate, rtt, 1..100_000_000u64, any::<bool>(), 0..100u32, any::<bool>(), 0..1000u32).prop_map(
+        |(who, rate, rtt, bytes, limited, lost, planned, retransmits)| Lie {
             who,
             rate,
             rtt,
@@ -31,7 +31,8 @@ fn lie() -> impl Strategy<Value = Lie> {
             lost,
             planned,
             retransmits,
-        })
+        },
+    )
 }
 
 proptest! {

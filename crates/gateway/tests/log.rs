@@ -29,7 +29,8 @@ fn log(settings: Settings) -> String {
                 (None, _) => Arm::Stock,
             };
             let window = plan.map_or(10, |plan| plan.window);
-            let first_window_lost = arm != Arm::Holdout && window > 2 * segments || draw(60) == 0;
+            let overflow = arm != Arm::Holdout && window > 2 * segments || draw(60) == 0;
+            let first_window_lost = if overflow { 10 } else { 0 };
             let connection = exact(now, peer, segments.max(1));
             let busy = firstflight_contract::Nanos(connection.busy.0 * (100 + draw(50)) / 100);
             logged
@@ -154,8 +155,8 @@ fn a_log_that_cannot_be_read_is_refused_with_its_line() {
     let (start, _) = text.split_once('\n').expect("lines");
     let broken = format!("{start}\n{{\"tick\":{{\"now\":1}}}}\n{{\"tock\":1}}");
     assert!(error(&broken).starts_with("line 3: not an event of the gateway's log: unknown variant `tock`"));
-    let other = start.replacen("\"version\":1", "\"version\":2", 1);
-    assert_eq!(error(&other), "line 1: the state has version 2; expected 1");
+    let other = start.replacen("\"version\":2", "\"version\":3", 1);
+    assert_eq!(error(&other), "line 1: the state has version 3; expected 2");
     let damaged = start.replacen("46464757", "46464758", 1);
     assert_eq!(
         error(&damaged),

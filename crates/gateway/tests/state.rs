@@ -26,7 +26,7 @@ fn known(settings: Settings) -> Gateway {
             );
         }
     }
-    report(&mut gateway, &lost(planned(exact(12.0, [198, 51, 0, 1].into(), 30), 30)));
+    report(&mut gateway, &overflown(planned(exact(12.0, [198, 51, 0, 1].into(), 30), 30)));
     gateway
 }
 
@@ -88,7 +88,7 @@ fn a_damaged_state_is_refused_by_name_and_the_old_one_kept() {
     other[4] += 1;
     let error = refused(&other);
     assert_eq!(error, StateError::Version { found: STATE_VERSION + 1 });
-    assert_eq!(error.to_string(), "the state has version 2; expected 1");
+    assert_eq!(error.to_string(), "the state has version 3; expected 2");
     for cut in [5, 20, 47, 48, bytes.len() / 2, bytes.len() - 1] {
         assert!(matches!(refused(&bytes[..cut]), StateError::Length { .. }), "cut at {cut}");
     }

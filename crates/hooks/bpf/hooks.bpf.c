@@ -15,8 +15,8 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 const volatile struct hooks_limits limits SEC(".rodata.limits");
 
 /* include/uapi/linux/bpf.h, tcp.h, socket.h */
-enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5, RETRANSMISSION = 9, STATE = 10, ROUND_TRIP = 12 };
-enum { ON_RETRANSMISSION = 2, ON_STATE = 4, ON_ROUND_TRIP = 8 };
+enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5, RETRANSMISSION = 9, STATE = 10, ROUND_TRIP = 12, HEADER = 14 };
+enum { ON_RETRANSMISSION = 2, ON_STATE = 4, ON_ROUND_TRIP = 8, ON_HEADER = 64 };
 enum { CALLBACKS = ON_RETRANSMISSION | ON_STATE | ON_ROUND_TRIP };
 enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9 };
 enum { MAPPABLE = 1024 };
@@ -69,22 +69,28 @@ struct bpf_iter__tcp {
 };
 #pragma clang attribute pop
 
+enum { RETREATED = 2 }; /* among the flags of a connection: its window was taken back */
+enum { FASTER = 4 }; /* unit of the number of steps, above the flags of a connection, by which its pace is above the plan's */
+enum { LONGEST = 64 }; /* windows for which a pace is kept */
+
 /* 64 bytes: one line of the cache. */
 struct connection {
 	u64 owner; /* cookie of the socket; zero if the place is free */
 	u64 established; /* CLOCK_BOOTTIME, nanoseconds */
 	u32 start; /* sequence number of its first data */
-	u32 first_window; /* bytes; zero once they are acknowledged, or one was retransmitted */
+	u32 first_window; /* bytes */
 	u32 handshake_rtt; /* microseconds */
 	u32 counter; /* of the live connections of its prefix */
 	u32 rate_delivered, rate_interval; /* of the greatest delivery rate; zero before the first sample */
 	u32 acked; /* bytes that were acknowledged before it was established, a SYN for one */
 	u16 sent, retransmits, timeouts; /* before it was established */
 	u16 window;
+	u16 first_window_lost; /* segments */
+	u32 pace; /* bytes per second while it is kept; zero leaves the stack's */
 	u8 arm;
 	u8 flags;
 	u8 counted; /* among the live connections */
-	u8 unused[5];
+	u8 windows; /* first windows that were acknowledged at the pace */
 };
 
 /* Places of connections. A connection has the place of its cookie or the one of the cookie's hash: to make and to free an
@@ -239,8 +245,9 @@ INLINE struct hooks_plan *plan_of(u64 key, const u8 *peer, u64 now, bool frozen)
 struct start {
 	u32 window;
 	u32 ssthresh; /* segments; zero leaves the stack's */
+	u32 pace; /* segments in a round-trip time; zero leaves the stack's */
 	u8 arm;
-	bool shared; /* whether the live connections of the prefix share window and threshold */
+	bool shared; /* whether the live connections of the prefix share window, threshold and pace */
 };
 
 /* The start that is planned for a connection. */
@@ -270,6 +277,7 @@ INLINE struct start start_of(struct tcp_sock *tp, u64 now, u64 key, const u8 *pe
 			return stack;
 		start.window = plan->window;
 		start.ssthresh = plan->ssthresh;
+		start.pace = plan->pace;
 		start.shared = true;
 		if (plan->holdout > holdout)
 			holdout = plan->holdout;
@@ -293,6 +301,57 @@ INLINE bool pace(struct socket_event *event, struct sock *sk)
 		bpf_setsockopt(event, SOL_SOCKET, SO_MAX_PACING_RATE, &none, sizeof(none));
 	}
 	return sk->sk_pacing_status != SK_PACING_NONE;
+}
+
+/* Whether a queue stands, by the delay at which HyStart++ leaves slow start (RFC 9406 section 4.2). */
+INLINE bool queue_stands(struct tcp_sock *tp)
+{
+	u32 least = tp->rtt_min.s[0].v, delay = least / 8;
+	delay = delay < 4000 ? 4000 : delay > 16000 ? 16000 : delay;
+	return tp->srtt_us >> 3 >= least + delay;
+}
+
+INLINE void end_pace(struct socket_event *event, struct connection *c)
+{
+	c->pace = 0;
+	bpf_sock_ops_cb_flags_set((void *)event, event->callbacks & ~ON_HEADER);
+}
+
+/* Lowers the rate of a connection to the pace of its plan. Linux spreads a window over half of a round-trip time, twice as fast
+ * as the path takes it where the window is the path's own, and computes that rate anew after the handshake and with each ACK. The
+ * program is therefore called for the header of each segment, and sets and lifts a bound on the rate, so that nothing lasts beyond
+ * the next ACK. If no queue stands when the first window is acknowledged, the path takes more than the plan knows, and Linux goes
+ * on at its own pace. If one stands, the pace is the path's, and Linux's window, which has doubled, would overflow the queue. The
+ * pace then lasts until a loss, or for sixty-four windows. It gets faster by an eighth after three windows without a queue, which
+ * is when the last step shows in the round-trip times, and each window with one takes a step back. */
+INLINE void keep_pace(struct socket_event *event, struct connection *c, struct tcp_sock *tp)
+{
+	struct sock *sk = (struct sock *)tp;
+	u32 first = c->first_window, windows = first ? (tp->snd_una - c->start) / first : LONGEST;
+	if (windows >= LONGEST || (windows && (u16)tp->total_retrans != c->retransmits)) {
+		end_pace(event, c);
+		return;
+	}
+	if (windows > c->windows) {
+		bool stands = queue_stands(tp), confirmed = c->windows;
+		c->windows = windows;
+		if (!stands && !confirmed) {
+			end_pace(event, c);
+			return;
+		}
+		if (!stands && windows % 3 == 0) {
+			c->pace += c->pace / 8;
+			c->flags += FASTER;
+		} else if (stands && c->flags >= FASTER) {
+			c->pace -= c->pace / 9;
+			c->flags -= FASTER;
+		}
+	}
+	if (sk->sk_max_pacing_rate == UNLIMITED) {
+		u32 bound = c->pace, none = ~0U;
+		bpf_setsockopt(event, SOL_SOCKET, SO_MAX_PACING_RATE, &bound, sizeof(bound));
+		bpf_setsockopt(event, SOL_SOCKET, SO_MAX_PACING_RATE, &none, sizeof(none));
+	}
 }
 
 INLINE void lose(void)
@@ -352,8 +411,8 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 	c->sent = more->data_segs_out;
 	c->retransmits = tp->total_retrans;
 	c->timeouts = more->total_rto;
-	c->window = 0;
-	c->flags = 0;
+	c->window = c->first_window_lost = c->pace = 0;
+	c->flags = c->windows = 0;
 	c->arm = start.arm == HOOKS_HOLDOUT ? HOOKS_HOLDOUT : HOOKS_STOCK;
 	c->counted = 1;
 	u32 others = live ? __sync_fetch_and_add(live, 1) : 0;
@@ -374,6 +433,15 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 		    (pace(event, sk) && !bpf_setsockopt(event, SOL_TCP, TCP_BPF_IW, &wanted, sizeof(wanted)))) {
 			c->arm = HOOKS_PLANNED;
 			c->window = first = window;
+			u32 pace = start.pace / sharing;
+			/* Linux's own pace is twice the window in a round-trip time. A foreign program may use the headers. */
+			if (window > own && pace && pace < 2 * window && c->handshake_rtt &&
+			    !(event->callbacks & ON_HEADER)) {
+				u64 rate = pace > window ? pace : window;
+				rate = rate * tp->mss_cache * 1000000 / c->handshake_rtt;
+				c->pace = rate < ~0U ? rate : 0;
+				bpf_sock_ops_cb_flags_set((void *)event, event->callbacks | ON_HEADER);
+			}
 			if (limits.plan_ssthresh && ssthresh)
 				set_threshold(event, socket, window, ssthresh > window ? ssthresh : window);
 		}
@@ -405,7 +473,8 @@ INLINE void report(struct connection *c, struct tcp_sock *tp, u32 stage, u32 bef
 	r->stage = stage;
 	r->arm = c->arm;
 	r->window = c->window;
-	r->flags = c->flags;
+	r->first_window_lost = c->first_window_lost;
+	r->flags = c->flags & HOOKS_LIMITED;
 	r->mss = tp->mss_cache;
 	r->handshake_rtt = c->handshake_rtt;
 	r->min_rtt = tp->rtt_min.s[0].v;
@@ -436,21 +505,20 @@ INLINE void end(struct connection *c, struct tcp_sock *tp, u32 before)
 	__sync_lock_test_and_set(&c->owner, 0);
 }
 
-/* A segment is retransmitted: whether it is of the first window. */
+/* Segments are retransmitted: whether they are of the first window. */
 INLINE void retransmit(struct socket_event *event, void *socket, struct connection *c, struct tcp_sock *tp)
 {
 	u32 first = event->args[0] - c->start;
 	if (first < c->first_window) {
-		c->flags |= HOOKS_FIRST_WINDOW_LOST;
-		if (limits.retreat && c->arm == HOOKS_PLANNED) {
-			/* A probe is no loss yet. */
-			if (tp->inet_conn.icsk_ca_state < RECOVERY)
-				return;
+		u32 lost = c->first_window_lost + event->args[1];
+		c->first_window_lost = lost < 0xffff ? lost : 0xffff;
+		/* A probe is no loss yet. */
+		if (limits.retreat && c->arm == HOOKS_PLANNED && !(c->flags & RETREATED) &&
+		    tp->inet_conn.icsk_ca_state >= RECOVERY) {
+			c->flags |= RETREATED;
 			retreat(event, socket, c, tp);
 		}
-	}
-	if (first < c->first_window || tp->snd_una - c->start >= c->first_window) {
-		c->first_window = 0;
+	} else if (tp->snd_una - c->start >= c->first_window) {
 		bpf_sock_ops_cb_flags_set((void *)event, event->callbacks & ~ON_RETRANSMISSION);
 	}
 }
@@ -461,7 +529,7 @@ int hooks_socket(struct socket_event *event)
 	u32 op = event->op;
 	void *socket = event->sk;
 	if (op == STATE ? event->args[1] != CLOSED :
-	    op != ACTIVE_ESTABLISHED && op != PASSIVE_ESTABLISHED && op != RETRANSMISSION && op != ROUND_TRIP)
+	    op != ACTIVE_ESTABLISHED && op != PASSIVE_ESTABLISHED && op != RETRANSMISSION && op != ROUND_TRIP && op != HEADER)
 		return 1;
 	if (!socket)
 		return 1;
@@ -475,6 +543,11 @@ int hooks_socket(struct socket_event *event)
 	struct connection *c = find(((struct sock_common___hooks *)tp)->skc_cookie.counter, socket);
 	if (!c)
 		return 1;
+	if (op == HEADER) {
+		if (c->pace)
+			keep_pace(event, c, tp);
+		return 1;
+	}
 	/* The path is full when the first segment is retransmitted. */
 	if (op == ROUND_TRIP || op == RETRANSMISSION)
 		keep_rate(c, tp);

@@ -28,7 +28,8 @@ struct hooks_limits {
 struct hooks_plan {
 	uint64_t expires; /* CLOCK_BOOTTIME, nanoseconds */
 	uint32_t rtt_least, rtt_most; /* of the handshake, microseconds */
-	uint32_t ssthresh; /* segments; zero leaves the stack's */
+	uint16_t ssthresh; /* segments; zero leaves the stack's */
+	uint16_t pace; /* of the first window, segments in a round-trip time; zero leaves the stack's */
 	uint16_t window; /* segments */
 	uint16_t holdout; /* connections of a thousand */
 };
@@ -39,7 +40,8 @@ struct hooks_transfer {
 	uint64_t prefix; /* key of the prefix of the peer */
 	uint64_t rate; /* of pacing, bytes per second; zero leaves the stack's */
 	uint32_t rtt_least, rtt_most; /* of the connection, microseconds */
-	uint32_t ssthresh; /* segments; zero leaves the stack's */
+	uint16_t ssthresh; /* segments; zero leaves the stack's */
+	uint16_t pace; /* not used: the rate counts */
 	uint16_t window; /* segments */
 	uint16_t holdout; /* connections of a thousand */
 };
@@ -64,7 +66,7 @@ enum { HOOKS_ALIVE, HOOKS_STOPPED, HOOKS_PARTS, HOOKS_WORDS };
 
 enum { HOOKS_STOCK, HOOKS_HOLDOUT, HOOKS_PLANNED };
 enum { HOOKS_LIVE, HOOKS_ENDED };
-enum { HOOKS_LIMITED = 1, HOOKS_FIRST_WINDOW_LOST = 2 };
+enum { HOOKS_LIMITED = 1 };
 
 /* A connection, as its sender measured it. Times are in microseconds where nothing else is said. */
 struct hooks_report {
@@ -72,7 +74,9 @@ struct hooks_report {
 	uint64_t bytes;
 	uint64_t busy; /* ticks of the kernel */
 	uint8_t peer[16];
-	uint32_t stage, arm, window, flags;
+	uint32_t stage, arm;
+	uint16_t window, first_window_lost; /* segments; those of the first window that were retransmitted */
+	uint32_t flags;
 	uint32_t mss, handshake_rtt, min_rtt, srtt;
 	uint32_t rate_delivered, rate_interval; /* of the greatest rate: segments, and the time of their delivery */
 	uint32_t cwnd, ssthresh, receive_window;

@@ -109,6 +109,7 @@ fn plan(prefix: Prefix) -> Plan {
         prefix,
         window: 30,
         ssthresh: None,
+        pace: None,
         rtt: (Nanos::ZERO, Nanos(10 * SECOND)),
         expires: Nanos(now().0 + 3600 * SECOND),
         holdout: 50,

@@ -103,8 +103,9 @@ impl Polls {
             }
             let first = if let Arm::Planned(window) = connection.arm { window } else { INITIAL };
             let others = connection.sent.saturating_sub(connection.retransmits);
-            connection.first_window_lost = known.is_some_and(|known| known.connection.first_window_lost)
-                || connection.retransmits > 0 && others <= first;
+            // What is retransmitted before a segment beyond the first window was sent is of the first window.
+            let before = known.map_or(0, |known| known.connection.first_window_lost);
+            connection.first_window_lost = if others <= first { connection.retransmits } else { before };
             if self.polls == 1 {
                 each(connection);
             }
@@ -229,6 +230,6 @@ fn measured(peer: IpAddr, info: &[u8]) -> Connection {
         retransmits: word(info, 100),
         // Linux 6.7 was the first to count them.
         timeouts: info.get(240..242).map_or(0, |bytes| u16::from_ne_bytes([bytes[0], bytes[1]]).into()),
-        first_window_lost: false,
+        first_window_lost: 0,
     }
 }

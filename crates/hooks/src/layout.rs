@@ -8,7 +8,7 @@ use firstflight_paths::Prefix;
 
 /// TCP_INFINITE_SSTHRESH.
 const INFINITE: u32 = 0x7fff_ffff;
-/// The kernel's greatest window of a plan.
+/// The kernel's greatest window, threshold and pace of a plan.
 const WIDEST: u32 = u16::MAX as u32;
 
 /// `struct hooks_limits`.
@@ -82,7 +82,7 @@ pub(crate) fn plan(plan: &Plan) -> [u8; 24] {
     bytes
 }
 
-/// `struct hooks_transfer`, of a connection to an address of `prefix`; `rate` in bytes per second.
+/// `struct hooks_transfer`, of a connection to an address of `prefix`; `rate` in bytes per second. The program ignores the pace.
 pub(crate) fn transfer(plan: &Plan, prefix: &Prefix, rate: u64) -> [u8; 40] {
     let mut bytes = [0; 40];
     bytes[..8].copy_from_slice(&plan.expires.0.to_ne_bytes());
@@ -99,8 +99,10 @@ fn start(plan: &Plan) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[..4].copy_from_slice(&microseconds(least.0.div_ceil(1000)).to_ne_bytes());
     bytes[4..8].copy_from_slice(&microseconds(most.0 / 1000).to_ne_bytes());
-    bytes[8..12].copy_from_slice(&plan.ssthresh.unwrap_or(0).to_ne_bytes());
-    bytes[12..14].copy_from_slice(&(plan.window.min(WIDEST) as u16).to_ne_bytes());
+    let segments = |number: u32| (number.min(WIDEST) as u16).to_ne_bytes();
+    bytes[8..10].copy_from_slice(&segments(plan.ssthresh.unwrap_or(0)));
+    bytes[10..12].copy_from_slice(&segments(plan.pace.unwrap_or(0)));
+    bytes[12..14].copy_from_slice(&segments(plan.window));
     bytes[14..].copy_from_slice(&plan.holdout.to_ne_bytes());
     bytes
 }
@@ -125,12 +127,13 @@ pub(crate) fn report(bytes: &[u8], tick: Nanos) -> Option<Connection> {
     let bytes: &[u8; REPORT] = bytes.get(..REPORT)?.try_into().ok()?;
     let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
     let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
+    let half = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]).into();
     let microseconds = |at: usize| Nanos(u64::from(word(at)) * 1000);
     let peer: [u8; 16] = std::array::from_fn(|i| bytes[32 + i]);
     let arm = match word(52) {
         0 => Arm::Stock,
         1 => Arm::Holdout,
-        2 => Arm::Planned(word(56)),
+        2 => Arm::Planned(half(56)),
         _ => return None,
     };
     let stage = match word(48) {
@@ -161,6 +164,6 @@ pub(crate) fn report(bytes: &[u8], tick: Nanos) -> Option<Connection> {
         sent: word(100),
         retransmits: word(104),
         timeouts: word(108),
-        first_window_lost: flags & 2 != 0,
+        first_window_lost: half(58),
     })
 }

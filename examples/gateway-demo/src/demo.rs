@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::server::{Failure, Place, gateway, nginx};
 
-/// The path: 8 Mbit/s, 50 ms, a queue of 30 kB. Its bandwidth-delay product is 35 packets.
+/// The path: 8 Mbit/s, 50 ms, a queue of 30 kB. Its bandwidth-delay product is 33.3 packets of 1500 bytes.
 pub(crate) const PATH: &str = r#"
     duration = "600 s"
     [path]

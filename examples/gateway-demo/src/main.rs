@@ -5,8 +5,9 @@
 //! the same server that does not. With a third word, `threshold`, such a start sets the slow-start threshold, too; with `idle`, the
 //! plan of the network holds after an idle time.
 //!
-//! `gateway-demo profiles PROGRAM [FOLDER]` compares transfers to a known network with those of the stack over twelve paths, beside
-//! a bulk flow, and after the rate of a path fell. Results that are in the folder already are not measured again.
+//! `gateway-demo profiles PROGRAM [FOLDER [NAME ...]]` compares transfers to a known network with those of the stack over twelve
+//! paths, beside a bulk flow, and after the rate of a path fell. Results that are in the folder already are not measured again.
+//! With names, only these are measured.
 //!
 //! Everything is in network namespaces, a cgroup and a folder of this process, and is removed at the end. Needs root.
 
@@ -45,9 +46,11 @@ fn main() -> std::process::ExitCode {
             }
             .and_then(|variant| transfers::run(program, variant).map(Some))
         }
-        [word, program] if word == std::path::Path::new("profiles") => profiles::run(program, None).map(Some),
-        [word, program, folder] if word == std::path::Path::new("profiles") => {
-            profiles::run(program, Some(folder)).map(Some)
+        [word, program] if word == std::path::Path::new("profiles") => {
+            profiles::run(program, None, &[]).map(Some)
+        }
+        [word, program, folder, ref names @ ..] if word == std::path::Path::new("profiles") => {
+            profiles::run(program, Some(folder), names).map(Some)
         }
         [program] => demo::run(program, None).map(Some),
         [program, recording] => demo::run(program, Some(recording)).map(Some),

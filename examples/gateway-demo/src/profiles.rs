@@ -42,7 +42,7 @@ const PRESETS: [(&str, f64, f64); 8] = [
     ("transatlantic", 1000.0, 75.0),
     ("data-centre", 10_000.0, 0.1),
 ];
-/// Path of the two further experiments: its bandwidth-delay product is 35 packets.
+/// Path of the further experiments: its bandwidth-delay product is 33.3 packets of 1500 bytes.
 const NARROW: &str = "[path]\nrate = \"8 Mbit/s\"\nrtt = \"50 ms\"\nbuffer = \"20 packets\"\n";
 /// The same at a tenth of the rate.
 const FALLEN: &str = "[path]\nrate = \"0.8 Mbit/s\"\nrtt = \"50 ms\"\nbuffer = \"20 packets\"\n";
@@ -105,16 +105,26 @@ fn scenario(lines: &str) -> Result<Scenario, Failure> {
     Ok(Scenario::from_text(&format!("duration = \"3600 s\"\n{lines}\n{flow}"))?)
 }
 
-/// Measures every profile whose result is not in `folder` yet, keeps each there, and returns all of them.
-pub(crate) fn run(program: &Path, folder: Option<&Path>) -> Result<Value, Failure> {
+/// Measures every profile whose result is not in `folder` yet, keeps each there, and returns all of them. With `names`, only these
+/// are measured.
+pub(crate) fn run(program: &Path, folder: Option<&Path>, names: &[&Path]) -> Result<Value, Failure> {
+    let all = profiles()?;
+    let known = || all.iter().map(|profile| profile.name).chain(["bulk-counted", "bulk-unseen", "fallen"]);
+    if let Some(name) = names.iter().find(|name| !known().any(|known| **name == Path::new(known))) {
+        let known = known().collect::<Vec<_>>().join(", ");
+        return Err(format!("there is no profile {:?}; expected one of: {known}", name.display()).into());
+    }
     if let Some(folder) = folder {
         fs::create_dir_all(folder)?;
     }
-    let kept = |name: &str, measure: &dyn Fn() -> Result<Value, Failure>| -> Result<Value, Failure> {
+    let kept = |name: &str, measure: &dyn Fn() -> Result<Value, Failure>| -> Result<Option<Value>, Failure> {
         let file = folder.map(|folder| folder.join(format!("{name}.json")));
         if let Some(text) = file.as_ref().and_then(|file| fs::read_to_string(file).ok()) {
             eprintln!("{name}: measured before");
-            return Ok(serde_json::from_str(&text)?);
+            return Ok(Some(serde_json::from_str(&text)?));
+        }
+        if !names.is_empty() && !names.contains(&Path::new(name)) {
+            return Ok(None);
         }
         let began = Instant::now();
         eprintln!("{name} ...");
@@ -125,17 +135,17 @@ pub(crate) fn run(program: &Path, folder: Option<&Path>) -> Result<Value, Failur
         } else if let Some(file) = file {
             fs::write(file, format!("{value:#}\n"))?;
         }
-        Ok(value)
+        Ok(Some(value))
     };
     let mut results = vec![];
-    for profile in profiles()? {
-        results.push(kept(profile.name, &|| compare(program, &profile))?);
+    for profile in &all {
+        results.extend(kept(profile.name, &|| compare(program, profile))?);
     }
     // The gateway counts a bulk flow to the known network among its connections, and knows nothing of one to another network.
     let bulk = [("bulk-counted", KNOWN), ("bulk-unseen", STOCK)];
     let bulk = bulk.map(|(name, network)| kept(name, &|| beside_bulk(program, name, network)));
-    let bulk = bulk.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let fallen = kept("fallen", &|| after_a_fall(program))?;
+    let bulk: Vec<_> = bulk.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    let fallen = kept("fallen", &|| after_a_fall(program))?.unwrap_or_default();
     table(&results, &bulk, &fallen);
     Ok(json!({ "profiles": results, "bulk": bulk, "fallen": fallen }))
 }

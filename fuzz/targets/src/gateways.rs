@@ -33,7 +33,7 @@ pub(crate) fn measured(at: Nanos, peer: IpAddr, segments: u32) -> Connection {
         sent: 1001,
         retransmits: 1,
         timeouts: 0,
-        first_window_lost: false,
+        first_window_lost: 0,
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn reports(from: Nanos) -> impl Iterator<Item = Connection> {
             _ => Arm::Planned(20),
         };
         let at = Nanos(from.0.saturating_add(u64::from(turn) * 100_000_000));
-        Connection { arm, first_window_lost: turn == 17, ..measured(at, peer, 40) }
+        Connection { arm, first_window_lost: if turn == 17 { 20 } else { 0 }, ..measured(at, peer, 40) }
     })
 }
 
@@ -79,6 +79,7 @@ pub(crate) fn held(gateway: &Gateway, decisions: &[Decision]) {
     for plan in gateway.plans() {
         assert!((10..=most).contains(&plan.window), "{plan:?}");
         assert!(plan.ssthresh.is_none_or(|ssthresh| ssthresh >= plan.window), "{plan:?}");
+        assert!(plan.pace.is_none_or(|pace| pace >= plan.window), "{plan:?}");
     }
     for decision in decisions {
         assert!(!decision.to_string().is_empty());

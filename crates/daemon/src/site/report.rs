@@ -44,7 +44,7 @@ pub fn report(captured: &Captured) -> Option<Connection> {
         sent: clipped(observed.packets),
         retransmits: clipped(observed.retransmits),
         timeouts: clipped(observed.timeouts),
-        first_window_lost: observed.lost_packets > 0 && lost_early(captured, first_window),
+        first_window_lost: lost_early(captured, first_window),
     })
 }
 
@@ -65,14 +65,15 @@ fn greatest_rate(delivered: &[(f64, f64)], rtt: Nanos) -> u64 {
     mul_div(most as u64, 1_000_000_000, rtt.0.max(1))
 }
 
-/// Whether the first retransmission came before the acknowledgement of the first window.
-fn lost_early(captured: &Captured, first_window: u64) -> bool {
+/// Retransmissions before the acknowledgement of the first window, if a packet was lost at all.
+fn lost_early(captured: &Captured, first_window: u64) -> u32 {
+    if captured.observed.lost_packets == 0 {
+        return 0;
+    }
     let series = &captured.observed.series;
     let acknowledged = series.delivered.iter().find(|(_, bytes)| *bytes >= first_window as f64);
-    match (series.retransmissions.first(), acknowledged) {
-        (Some(retransmitted), Some((at, _))) => retransmitted <= at,
-        (retransmitted, _) => retransmitted.is_some(),
-    }
+    let until = acknowledged.map_or(f64::INFINITY, |(at, _)| *at);
+    clipped(series.retransmissions.iter().filter(|at| **at <= until).count() as u64)
 }
 
 #[cfg(test)]

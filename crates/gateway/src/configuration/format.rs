@@ -164,13 +164,13 @@ pub(crate) const PLAN: Section = Section {
             "hold_down",
             Kind::Time(Floor::AboveZero),
             "\"10 min\"",
-            "Time without a larger window after a loss in a first window, from 1 s to 1440 min.",
+            "Time without a larger window after an overflow of first windows, from 1 s to 1440 min.",
         ),
         key(
             "freeze",
             Kind::Time(Floor::AboveZero),
             "\"60 min\"",
-            "Time without a plan after three such losses or after harm, from 1 s to 10080 min.",
+            "Time without a plan after three such overflows or after harm, from 1 s to 10080 min.",
         ),
     ],
 };

@@ -48,7 +48,7 @@ pub(crate) fn exact(seconds: f64, peer: IpAddr, segments: u32) -> Connection {
         sent: 1001,
         retransmits: 1,
         timeouts: 0,
-        first_window_lost: false,
+        first_window_lost: 0,
     }
 }
 
@@ -61,8 +61,14 @@ pub(crate) fn planned(connection: Connection, window: u32) -> Connection {
     Connection { arm: Arm::Planned(window), ..connection }
 }
 
-pub(crate) fn lost(connection: Connection) -> Connection {
-    Connection { first_window_lost: true, ..connection }
+/// This many segments of the first window were retransmitted.
+pub(crate) fn lost(connection: Connection, segments: u32) -> Connection {
+    Connection { first_window_lost: segments, ..connection }
+}
+
+/// More than half of the first window was retransmitted.
+pub(crate) fn overflown(connection: Connection) -> Connection {
+    lost(connection, connection.arm.window() / 2 + 1)
 }
 
 pub(crate) fn report(gateway: &mut Gateway, connection: &Connection) -> Vec<Decision> {

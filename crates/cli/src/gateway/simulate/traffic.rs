@@ -120,7 +120,7 @@ fn requested(request: &Request, path: &Measured) -> Option<Connection> {
         sent: 0,
         retransmits: 0,
         timeouts: 0,
-        first_window_lost: false,
+        first_window_lost: 0,
     })
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Transfer {
     pub(super) sent: u32,
     pub(super) retransmits: u32,
     pub(super) timeouts: u32,
-    pub(super) first_window_lost: bool,
+    pub(super) first_window_lost: u32,
     pub(super) exit: Option<u32>,
     pub(super) window: u32,
 }
@@ -105,7 +105,9 @@ fn simulate(path: &Measured, buffer: &str, bytes: u64, arm: Arm) -> Result<Trans
         retransmits: flow.retransmits as u32,
         timeouts: flow.timeouts as u32,
         // The loss of a first window is seen one to two round trips after the start, any other one later.
-        first_window_lost: flow.retransmits > 0 && exit.is_some_and(|exit| exit.time_s < 2.0 * rtt_s),
+        first_window_lost: exit
+            .filter(|exit| exit.time_s < 2.0 * rtt_s)
+            .map_or(0, |exit| exit.lost_before_exit_packets.min(flow.retransmits) as u32),
         exit: exit.map(|exit| exit.cwnd_packets as u32),
         window: flow.final_cwnd_packets as u32,
     })
