@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use firstflight_contract::Nanos;
 use serde::{Serialize, Serializer};
 
+use crate::bucket::{Bucket, bucket};
 use crate::packet_trace::PacketTrace;
 use crate::reordering::Reordering;
-use crate::summary::{self, Summary};
+use crate::summary::Summary;
 use crate::view::View;
 
 /// A TCP connection that carried data; the sender is the side that sent most of it.
@@ -32,10 +33,9 @@ impl Connection {
         Summary::of(&self.trace)
     }
 
-    /// Rate, bytes per second of data, and depth, bytes of data, of a policer, if one dropped the packets of this
-    /// connection; `None` with fewer than two losses.
-    pub fn policing(&self) -> Option<(f64, f64)> {
-        summary::policing(&self.trace)
+    /// Token bucket of a policer, if one dropped the packets of this connection; `None` with fewer than two losses.
+    pub fn policing(&self) -> Option<Bucket> {
+        bucket(&self.trace)
     }
 
     /// Whether enough packets were overtaken to describe a path that reorders. One or two have no spread.

@@ -65,6 +65,9 @@ pub struct Observe {
     pub flow: Option<FlowChoice>,
     /// Whether the registers of every flow are sampled over time.
     pub samples: bool,
+    /// Whether the run of a scenario with a duration also ends once every flow of finite size has ended: for those who ask
+    /// for nothing else. Without a duration every run ends so.
+    pub until_finished: bool,
     /// Whether every packet and register of every flow is recorded, some 150 bytes a packet.
     pub packets: bool,
     /// Limit of the memory of the run, bytes. It decides whether the run is made, and changes no result.
@@ -79,6 +82,7 @@ impl Default for Observe {
             links: LinkReadings::default(),
             flow: None,
             samples: false,
+            until_finished: false,
             packets: false,
             memory: memory::DEFAULT,
         }

@@ -94,7 +94,7 @@ fn run(
     let mut built = build_within(observe.memory, scenario, seed, observe.grid)?;
     built.network.stop = stop.cloned();
     let most = limit_memory(scenario, &mut built, observe)?;
-    built.read_links(&observe.links);
+    built.observe(observe);
     // A flow over time and the packets need an event for each hop, in order of time; totals alone do not.
     let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
     let (recorded, recording) = match observe.packets {

@@ -118,7 +118,7 @@ impl<'a> Kernel<'a> {
         let plan = Plan::of(scenario, self.controls)?;
         let mut built = build(scenario, seed, observe.grid)?;
         plan::check_built(scenario, &built)?;
-        built.read_links(&observe.links);
+        built.observe(observe);
         built.network.end = built.network.end.min(LONGEST);
         Ok((plan, built))
     }

@@ -94,7 +94,7 @@ fn prepare(scenario: &Scenario, seed: u64, observe: &Observe) -> Result<(Built, 
     }
     let groups = plan::groups(scenario)?;
     let mut built = build(scenario, seed, observe.grid)?;
-    built.read_links(&observe.links);
+    built.observe(observe);
     let credentials = Credentials::new().map_err(|error| failed(error.to_string()))?;
     let flows = built.network.flows.iter().zip(&built.group).enumerate().map(|(number, (config, &group))| {
         let seed = seed.wrapping_add(number as u64);

@@ -76,6 +76,11 @@ impl Score {
         at(&self.errors, p)
     }
 
+    /// Share of the forecasts whose absolute error is larger than this.
+    pub(crate) fn beyond(&self, error: f64) -> Option<f64> {
+        share(&self.errors, error)
+    }
+
     /// Share of the kernel's transfers in the ranges, each forecast with the same weight.
     pub(crate) fn covered(&self) -> Option<f64> {
         mean(&self.covered)
@@ -102,8 +107,13 @@ impl Score {
     }
 }
 
+/// Share of the values above a limit; `None` of nothing.
+pub(crate) fn share(values: &[f64], limit: f64) -> Option<f64> {
+    mean(&values.iter().map(|value| f64::from(u8::from(*value > limit))).collect::<Vec<_>>())
+}
+
 /// Mean; `None` of nothing.
-fn mean(values: &[f64]) -> Option<f64> {
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::controls::Controls;
 use crate::forecast::{CaptureForecast, Cell, Seen};
 use crate::kinds::{AIM, Known, known};
-use crate::score::{Score, at};
+use crate::score::{Score, at, mean, share};
 use crate::table::{Table, number, percent, signed};
 use crate::truth::{Transfer, TruePath};
 use firstflight_study::stats::quantile_ci95;
@@ -70,6 +70,7 @@ pub(crate) fn whole(
     add("By the size of the forecast", by_forecast(captures));
     add("By the size of the capture", by_capture(captures));
     add("What the captures are taken for", answers(captures));
+    add("Forecasts off by more than 25 %", misses(captures, paths));
     add("What one transfer shows of the others", repeats(paths));
     if !true_paths.is_empty() {
         add("The model alone, on the true path", model(true_paths));
@@ -245,13 +246,40 @@ fn answers(captures: &[CaptureForecast<'_>]) -> Table {
     table
 }
 
-/// Differences of single repeats from the median of the repeats of the same transfer, and how well that median is known.
+/// Shares of forecasts that miss by more than the aim at the 90th percentile, by path and size of the capture; and the share of
+/// the kernel's own repeats that miss the median of the others by as much.
+fn misses(captures: &[CaptureForecast<'_>], paths: &[TruePath]) -> Table {
+    const AIM: f64 = 0.25;
+    let sizes = ascending(captures.iter().map(|capture| capture.source.bytes));
+    let titles = sizes.iter().map(|size| format!("from {} KB, %", size / 1000));
+    let titles = std::iter::once("path".to_owned()).chain(titles).chain(["a repeat, %".to_owned()]);
+    let mut table = Table::new(titles);
+    let mut add = |name: String, is: &dyn Fn(&TruePath) -> bool| {
+        let of_size = |size: &u64| {
+            let own = captures.iter().filter(|one| is(one.path) && one.source.bytes == *size);
+            percent(Score::of(own, |_| true).beyond(AIM), 0)
+        };
+        let transfers = paths.iter().filter(|path| is(path)).flat_map(|path| &path.transfers);
+        // Each transfer has the same weight, however often it was repeated.
+        let shares: Vec<f64> = transfers.filter_map(|one| share(&one.apart_from_others(), AIM)).collect();
+        let of_sizes = sizes.iter().map(of_size);
+        table.row(std::iter::once(name).chain(of_sizes).chain([percent(mean(&shares), 0)]));
+    };
+    let names = names(captures);
+    for &name in &names {
+        add(format!("{name} {}", known(name).what), &|path| path.name == name);
+    }
+    add("**all**".into(), &|path| names.contains(&path.name.as_str()));
+    table
+}
+
+/// Differences of single repeats from the median of the other repeats of the same transfer, and how well that median is known.
 /// Only transfers of several repeats count.
 fn repeats(paths: &[TruePath]) -> Table {
     let mut table = Table::new([
         "path",
         "repeats",
-        "a repeat from the median: median, %",
+        "a repeat from the others: median, %",
         "p90, %",
         "the first: median, %",
         "95 % interval of the median: half, median, %",
@@ -260,8 +288,7 @@ fn repeats(paths: &[TruePath]) -> Table {
     for path in paths {
         let transfers = || path.transfers.iter().filter(|one| one.repeats_ms.len() > 1);
         let apart = |one: &Transfer, time: f64| (time / one.truth_ms() - 1.0).abs();
-        let all = transfers().flat_map(|one| one.repeats_ms.iter().map(move |time| apart(one, *time)));
-        let all: Vec<f64> = all.collect();
+        let all: Vec<f64> = transfers().flat_map(Transfer::apart_from_others).collect();
         let first: Vec<f64> = transfers().map(|one| apart(one, one.first_ms)).collect();
         let half = |one: &Transfer| {
             let [low, high] = quantile_ci95(&one.repeats_ms, 0.5);

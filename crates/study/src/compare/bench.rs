@@ -25,9 +25,9 @@ impl<'a> Bench<'a> {
         Replication { index: spread(index), of: Self::MOST, seed: self.seed }
     }
 
-    /// Seed of a replication.
-    pub(crate) fn seed(&self, index: u32) -> u64 {
-        self.replication(index).own_seed()
+    /// Seed of all replications.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Scenario of a replication: its first flow is a transfer of `size` bytes by the candidate.

@@ -247,7 +247,8 @@ fn rerun(
     let explanation = subject.explanation().expect("connections are re-run on the paths that explain them");
     let path = explanation.at(of.share());
     let mut scenario = path.scenario(subject.base(), of.own_seed());
-    scenario.flows[0].scheme = path.sender.clone();
+    let own = subject.connections().iter().position(|it| std::ptr::eq(*it, connection));
+    scenario.flows[0].scheme = path.sender(own.expect("a connection of the subject"), of.index).clone();
     scenario.flows[0].size = Some(Dist::Fixed(connection.observed.bytes.max(1)));
     // One transfer takes little memory, as much as its capture at most.
     let observe = Observe { memory: u64::MAX, ..observe.clone() };

@@ -210,8 +210,8 @@ impl<'a> Subject<'a> {
     /// Explains a capture by simulation: sets the paths from which replications are drawn.
     fn explain(&mut self, request: &Request, progress: &dyn Progress) {
         let (Input::Capture { known, .. }, Some(inferred)) = (&request.input, &self.inferred) else { return };
-        let on_path = || self.on_path.iter().map(|&index| self.connections[index]);
-        let mut connections: Vec<&Connection> = on_path().filter(|one| is_bulk(one)).collect();
+        let on_path = || self.on_path.iter().map(|&index| (index, self.connections[index]));
+        let mut connections: Vec<_> = on_path().filter(|(_, one)| is_bulk(one)).collect();
         if connections.is_empty() {
             connections = on_path().collect();
         }

@@ -1,6 +1,6 @@
 //! Scales of the prior ranges, from the published estimators and from plain sums over the capture.
 
-use firstflight_capture::{Connection, Estimate, Inferred, PathEstimate};
+use firstflight_capture::{Bucket, Connection, Estimate, Inferred, PathEstimate};
 use firstflight_scenario::seconds::Seconds;
 
 use super::reordering::Lanes;
@@ -27,8 +27,8 @@ pub(crate) struct Anchors {
     fastest: f64,
     /// Longest usual gap between acknowledgements, seconds.
     gap: f64,
-    /// Rate, bit/s of packets, and depth, bytes of packets, of a policer.
-    policing: Option<(f64, f64)>,
+    /// Token bucket of a policer, bit/s and bytes of packets.
+    policing: Option<Bucket>,
     /// Estimated rate with its interval, bit/s.
     rate: Option<[f64; 3]>,
     /// Lower bound of the rate.
@@ -109,9 +109,9 @@ impl Anchors {
             .iter()
             .filter_map(|one| Some(libm::exp(one.summary()?.get("gap between acknowledgements, 98 %"))));
         let policing = connections.iter().find_map(|one| {
-            let (rate, depth) = one.policing()?;
+            let Bucket { rate, depth, wrong } = one.policing()?;
             let wire = packet / f64::from(one.observed.mss.max(1));
-            Some((rate * wire, depth * wire / 8.0))
+            Some(Bucket { rate: rate.map(|it| it * wire), depth: depth.map(|it| it * wire / 8.0), wrong })
         });
         let acks = || connections.iter().filter_map(|one| one.segments_per_ack());
         Some(Self {
@@ -170,14 +170,34 @@ impl Anchors {
         Some((self.fastest, 0.1))
     }
 
-    /// Rate of a policer, bit/s.
-    pub(crate) fn policer_guess(&self) -> Option<(f64, f64)> {
-        self.policing.map(|(rate, _)| (rate, 0.03))
+    /// Rates of a policer, bit/s: around the interval of the estimate if that explains nearly every drop, as far again as it is
+    /// wide and 1 % more. The times of a policed transfer hang on single drops, so that a search over all rates ends beside
+    /// the right one.
+    pub(crate) fn policer_range(&self) -> (f64, f64) {
+        self.bucket(|bucket| bucket.rate, 0.01).unwrap_or((0.5 * self.goodput, 2.0 * self.goodput))
     }
 
-    /// Depth of a policer's bucket, bytes.
-    pub(crate) fn bucket_guess(&self) -> Option<(f64, f64)> {
-        self.policing.map(|(_, depth)| (depth, 0.05))
+    pub(crate) fn policer_guess(&self) -> Option<(f64, f64)> {
+        self.policing.map(|bucket| (bucket.rate[1], 0.03))
+    }
+
+    /// Depths of a policer's bucket, bytes: likewise, with 3 % more.
+    pub(crate) fn depth_range(&self) -> (f64, f64) {
+        self.bucket(|bucket| bucket.depth, 0.03).unwrap_or((3000.0, 4e6))
+    }
+
+    pub(crate) fn depth_guess(&self) -> Option<(f64, f64)> {
+        self.policing.map(|bucket| (bucket.depth[1], 0.05))
+    }
+
+    /// Interval of a value of the policer's bucket, as far again as it is wide and a share `more`; `None` if the bucket is not
+    /// well known.
+    fn bucket(&self, value: fn(&Bucket) -> [f64; 3], more: f64) -> Option<(f64, f64)> {
+        /// Contradictions for each drop. Packets that were lost elsewhere, and hosts that are late, cause some.
+        const FEW: f64 = 0.1;
+        let [low, middle, high] = value(self.policing.as_ref().filter(|bucket| bucket.wrong <= FEW)?);
+        let more = high - low + more * middle;
+        Some((low - more, high + more))
     }
 
     /// Period of aggregates: the longest usual gap.

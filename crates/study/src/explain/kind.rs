@@ -206,8 +206,9 @@ impl Kind {
                 vec![rate, near, Range::new(1e-3, 30e-3).around(Some((5e-3, 0.02))), Range::new(50.0, 4000.0)]
             }
             Self::Policer => {
-                let burst = Range::new(3000.0, 4e6).around(anchors.bucket_guess());
-                let policer = Range::new(0.5 * goodput, 2.0 * goodput).around(anchors.policer_guess());
+                let (rates, depths) = (anchors.policer_range(), anchors.depth_range());
+                let burst = Range::new(depths.0, depths.1).around(anchors.depth_guess());
+                let policer = Range::new(rates.0, rates.1).around(anchors.policer_guess());
                 let line = Range::new(goodput, 100.0 * goodput).around(anchors.fastest_guess());
                 vec![line, near, policer, burst]
             }

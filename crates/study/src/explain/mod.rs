@@ -18,6 +18,7 @@ mod spread;
 mod surface;
 
 use firstflight_capture::{Connection, PathEstimate};
+use firstflight_contract::Nanos;
 use firstflight_scenario::{Reorder, Scenario, SchemeSpec};
 
 use crate::host::Host;
@@ -26,10 +27,16 @@ use anchors::Anchors;
 pub(crate) use anchors::Given;
 use kind::Kind;
 pub(crate) use kind::Value;
+use rerun::Transfer;
 use search::{Search, Target, Weighed};
 
 /// Most connections that are explained: those with most data.
 const MOST: usize = 3;
+
+/// Longest time of a re-run, over that of the captured connection. On a path whose rate varies, transfers that take ten times as
+/// long are common: without them the mean of its runs would be too fast, and paths that are too slow would resemble the
+/// capture. A hundred times is beyond what any kind of path does by chance.
+const LONGEST: f64 = 100.0;
 
 /// Misfit above which no kind of path explains the capture: the capture lies this many standard deviations from the
 /// re-runs, in the root mean square over the statistics.
@@ -40,14 +47,15 @@ const UNLIKE: f64 = 4.0;
 pub(crate) struct Explanation {
     paths: Vec<Weighed>,
     senders: Vec<(SchemeSpec, f64)>,
+    /// Indices of the explained connections, in the order of the schemes of each path.
+    connections: Vec<usize>,
 }
 
 /// One of the paths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Drawn<'a> {
+    explanation: &'a Explanation,
     path: &'a Weighed,
-    /// Scheme of the captured sender on this path.
-    pub(crate) sender: &'a SchemeSpec,
 }
 
 /// What is to be explained.
@@ -58,8 +66,8 @@ pub(crate) struct Question<'a> {
     pub(crate) base: &'a Scenario,
     /// Estimates of the path's values.
     pub(crate) path: &'a PathEstimate,
-    /// Captured connections of one path.
-    pub(crate) connections: Vec<&'a Connection>,
+    /// Captured connections of one path, with their indices.
+    pub(crate) connections: Vec<(usize, &'a Connection)>,
     /// Values that the user knows.
     pub(crate) given: Given,
     /// Size of a simulated full packet over that of a captured one.
@@ -78,22 +86,20 @@ impl Explanation {
     /// host can run none of the candidates.
     pub(crate) fn find(question: &Question<'_>, progress: &dyn Progress) -> Option<Self> {
         let mut largest = question.connections.clone();
-        largest.sort_by_key(|one| std::cmp::Reverse(one.observed.delivered_bytes));
+        largest.sort_by_key(|(_, one)| std::cmp::Reverse(one.observed.delivered_bytes));
         largest.truncate(MOST);
-        let anchors = Anchors::of(question.path, &largest, question.longer, question.given)?;
-        let target = |one: &&Connection| {
+        let of: Vec<&Connection> = largest.iter().map(|(_, one)| *one).collect();
+        let anchors = Anchors::of(question.path, &of, question.longer, question.given)?;
+        let target = |&(index, one): &(usize, &Connection)| {
             let seen = &one.observed;
             // A capture that stops early shows only the front of a longer transfer.
             let bytes = if seen.completion.is_some() { seen.bytes } else { 2 * seen.bytes };
-            Some(Target {
-                summary: one.summary()?,
-                bytes,
-                acked: seen.delivered_bytes,
-                first: one.first_round_trip(),
-            })
+            let summary = one.summary()?;
+            let longest = Nanos((LONGEST * libm::exp(summary.get("time of all")) * 1e9) as u64);
+            let transfer = Transfer { bytes, acked: seen.delivered_bytes, longest };
+            Some((index, Target { summary, transfer, first: one.first_round_trip() }))
         };
-        let targets = largest.iter().filter_map(target);
-        let targets: Vec<Target> = targets.collect();
+        let (connections, targets): (Vec<usize>, Vec<Target>) = largest.iter().filter_map(target).unzip();
         if targets.is_empty() {
             return None;
         }
@@ -102,7 +108,7 @@ impl Explanation {
         let first = question.candidates as usize;
         let search = Search { host, base, anchors, targets: &targets, schemes: &senders, seed, first };
         let paths = search.run(progress);
-        (!paths.is_empty()).then_some(Self { paths, senders })
+        (!paths.is_empty()).then_some(Self { paths, senders, connections })
     }
 
     /// Whether the capture resembles re-runs on these paths.
@@ -124,7 +130,7 @@ impl Explanation {
             sum > share
         });
         let path = found.or(self.paths.last()).expect("an explanation has paths");
-        Drawn { path, sender: &self.senders[path.scheme].0 }
+        Drawn { explanation: self, path }
     }
 
     /// Whether a constant rate with a drop-tail queue and without random loss has most of the weight.
@@ -201,6 +207,15 @@ impl Explanation {
 }
 
 impl Drawn<'_> {
+    /// Scheme of the sender of the connection with this index on this path. If the connection is not among those that are
+    /// explained, its scheme is not known: that of one of them, by turns of `number`.
+    pub(crate) fn sender(&self, connection: usize, number: u32) -> &SchemeSpec {
+        let Explanation { senders, connections, .. } = self.explanation;
+        let target = connections.iter().position(|index| *index == connection);
+        let target = target.unwrap_or(number as usize % connections.len());
+        &senders[self.path.schemes[target]].0
+    }
+
     /// The scenario `base`, whose first flow is the transfer, on this path; `seed` draws what differs from one transfer to
     /// the next.
     pub(crate) fn scenario(&self, base: &Scenario, seed: u64) -> Scenario {

@@ -9,12 +9,12 @@ use firstflight_net::queue::Queue;
 use firstflight_net::random::Stream;
 use firstflight_scenario::build::{Flow, Path};
 use firstflight_scenario::quantity::Amount;
-use firstflight_scenario::{Limit, Profile, Scenario, SchemeSpec};
+use firstflight_scenario::{Limit, Profile, Scenario, SchemeSpec, limits};
 
 use super::anchors::Anchors;
 use super::kind::Kind;
 use super::reordering;
-use super::rerun::rerun;
+use super::rerun::{Transfer, rerun};
 use super::search::{Search, Target, Weighed};
 use super::senders::senders;
 use crate::progress::Silent;
@@ -42,9 +42,10 @@ fn found(
     if reorders {
         reordering::add(&mut scenario, values);
     }
-    let summary = rerun(&Simulator, scenario, &scheme, bytes, bytes, seed).expect("the transfer ran");
+    let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
+    let summary = rerun(&Simulator, scenario, &scheme, &transfer, seed).expect("the transfer ran");
     let anchors = Anchors::of_summary(&summary, bytes as f64, rate);
-    let targets = [Target { summary, bytes, acked: bytes, first }];
+    let targets = [Target { summary, transfer, first }];
     let schemes = senders();
     let search = Search {
         host: &Simulator,

@@ -12,7 +12,7 @@
 //! themselves.
 
 use firstflight_capture::FirstRoundTrip;
-use firstflight_capture::summary::{IN_ORDER, NAMES, STATISTICS, Statistic, Summary};
+use firstflight_capture::summary::{IN_ORDER, NAMES, Statistic, Summary};
 use firstflight_net::random::Stream;
 use firstflight_scenario::{Reorder, Scenario, SchemeSpec};
 
@@ -20,7 +20,8 @@ use super::anchors::Anchors;
 use super::handshake;
 use super::kind::{Kind, MOST, PLACES, Place, Range, normal};
 use super::reordering;
-use super::rerun::rerun;
+use super::rerun::{Transfer, rerun};
+use super::senders::{Schemes, Senders};
 use super::spread::Spread;
 use super::surface::Surface;
 use crate::host::Host;
@@ -64,9 +65,7 @@ const APPROACHES: usize = 1;
 /// A captured connection to explain.
 pub(super) struct Target {
     pub(super) summary: Summary,
-    /// Size of the transfer, and how much of it the capture shows.
-    pub(super) bytes: u64,
-    pub(super) acked: u64,
+    pub(super) transfer: Transfer,
     /// First round trip of data, if the capture shows it beside that of the handshake.
     pub(super) first: Option<FirstRoundTrip>,
 }
@@ -77,19 +76,18 @@ pub(super) struct Search<'a> {
     pub(super) base: &'a Scenario,
     pub(super) anchors: Anchors,
     pub(super) targets: &'a [Target],
-    /// Schemes of the sender, with their probabilities.
+    /// Schemes that a sender may have run, with their probabilities.
     pub(super) schemes: &'a [(SchemeSpec, f64)],
     pub(super) seed: u64,
     /// Candidates of the first generation of each kind.
     pub(super) first: usize,
 }
 
-/// A candidate: the parameters of a kind of path, and the scheme of the captured sender.
+/// A candidate: the parameters of a kind of path, and the scheme of each captured sender.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     place: Place,
-    /// Index into the schemes.
-    scheme: usize,
+    schemes: Schemes,
     seed: u64,
 }
 
@@ -110,7 +108,7 @@ pub(super) struct Weighed {
     pub(super) values: Vec<f64>,
     /// Whether the last values are those of reordering.
     pub(super) reorders: bool,
-    pub(super) scheme: usize,
+    pub(super) schemes: Schemes,
     pub(super) weight: f64,
     /// Root mean square difference from the capture, in standard deviations.
     pub(super) misfit: f64,
@@ -145,8 +143,8 @@ struct Population {
     ranges: Vec<Range>,
     tried: Vec<Tried>,
     kernel: Kernel,
-    /// Mean statistics of all targets, if runs on the same path differ.
-    surface: Option<Surface>,
+    /// Mean statistics of each target, if runs on the same path differ.
+    surfaces: Option<Vec<Surface>>,
 }
 
 impl Search<'_> {
@@ -164,7 +162,7 @@ impl Search<'_> {
                 ranges: self.ranges(kind),
                 tried: vec![],
                 kernel: Kernel::default(),
-                surface: None,
+                surfaces: None,
             };
             population.tried = self.try_all(&population, &self.first(&population));
             // A kind of which no path could be run has nothing to go on from.
@@ -245,7 +243,7 @@ impl Search<'_> {
         let run = |(index, target): (usize, &Target)| {
             let seed = candidate.seed.wrapping_add(index as u64);
             let scenario = scenario(population.kind, &values, population.reorders, self.base, seed);
-            rerun(self.host, scenario, &self.schemes[candidate.scheme].0, target.bytes, target.acked, seed)
+            rerun(self.host, scenario, &self.schemes[candidate.schemes[index]].0, &target.transfer, seed)
         };
         self.targets.iter().enumerate().map(run).collect()
     }
@@ -321,10 +319,9 @@ impl Search<'_> {
         }
     }
 
-    /// A scheme, drawn with its probability.
-    fn scheme(&self, stream: &mut Stream) -> usize {
-        let weights: Vec<f64> = self.schemes.iter().map(|(_, weight)| *weight).collect();
-        drawn(&weights, stream.unit() * weights.iter().sum::<f64>())
+    /// Senders of the targets.
+    fn senders(&self) -> Senders<'_> {
+        Senders { schemes: self.schemes, count: self.targets.len() }
     }
 
     /// First generation of a kind: half of it around the estimates.
@@ -339,7 +336,7 @@ impl Search<'_> {
                     None => stream.unit(),
                 };
             }
-            Candidate { place, scheme: self.scheme(&mut stream), seed: stream.bits() }
+            Candidate { place, schemes: self.senders().drawn(&mut stream), seed: stream.bits() }
         };
         (0..self.first).map(&mut make).collect()
     }
@@ -362,11 +359,8 @@ impl Search<'_> {
             for (place, step) in place.iter_mut().zip(steps).take(own) {
                 *place = reflected(*place + step * normal(&mut stream));
             }
-            let scheme = match stream.unit() < OTHER_SCHEME {
-                true => self.scheme(&mut stream),
-                false => parent.scheme,
-            };
-            Candidate { place, scheme, seed: stream.bits() }
+            let schemes = self.senders().moved(&parent.schemes, &mut stream);
+            Candidate { place, schemes, seed: stream.bits() }
         };
         (0..count).map(&mut make).collect()
     }
@@ -387,8 +381,8 @@ impl Search<'_> {
         let mut between = None;
         if population.is_random() {
             let all: Vec<&Tried> = runs.iter().flatten().collect();
-            let (surface, kernel, two) = self.surface(&all, population.ranges.len());
-            (population.surface, population.kernel, between) = (Some(surface), kernel, Some(two));
+            let (surfaces, kernel, two) = self.surfaces(&all, population.ranges.len());
+            (population.surfaces, population.kernel, between) = (Some(surfaces), kernel, Some(two));
         }
         let judge = |(candidate, runs): (&Candidate, &[Option<Tried>])| {
             let first = runs.iter().flatten().next()?;
@@ -397,14 +391,13 @@ impl Search<'_> {
             // Other kinds are compared by the difference between two runs, and so must this one be.
             let between = between.as_ref().map(|kernel| self.likelihood(&expected, kernel).0);
             let opened = self.opened(population, candidate);
-            let common = self.schemes[candidate.scheme].1;
-            let proposed = population.proposed(candidate, &weights, &steps, common);
+            let proposed = population.proposed(candidate, &weights, &steps, self.senders());
             Some(Final {
                 weighed: Weighed {
                     kind: population.kind,
                     values: population.values(&candidate.place),
                     reorders: population.reorders,
-                    scheme: candidate.scheme,
+                    schemes: candidate.schemes,
                     weight: 0.0,
                     misfit,
                 },
@@ -457,36 +450,35 @@ impl Search<'_> {
     fn settle_kernel(&self, population: &mut Population, weighted: bool) {
         if population.is_random() {
             let runs: Vec<&Tried> = population.tried.iter().collect();
-            let (surface, kernel, _) = self.surface(&runs, population.ranges.len());
-            (population.surface, population.kernel) = (Some(surface), kernel);
+            let (surfaces, kernel, _) = self.surfaces(&runs, population.ranges.len());
+            (population.surfaces, population.kernel) = (Some(surfaces), kernel);
         } else {
             population.kernel = self.kernel(population, weighted);
         }
     }
 
-    /// Surface through the statistics of runs, their spread around it, and the spread of the difference between two of
-    /// them.
-    fn surface(&self, runs: &[&Tried], dimensions: usize) -> (Surface, Kernel, Kernel) {
-        let flat = |summaries: &[Summary]| summaries.iter().flat_map(|one| one.0).collect::<Vec<f64>>();
-        let rows: Vec<_> = runs
-            .iter()
-            .map(|run| (run.candidate.place, run.candidate.scheme, flat(&run.summaries)))
-            .collect();
-        let surface = Surface::through(&rows, dimensions, self.schemes.len());
-        let apart = |(place, scheme, seen): &(Place, usize, Vec<f64>)| {
-            let expected = surface.at(place, *scheme);
-            seen.iter().zip(expected).map(|(seen, expected)| seen - expected).collect::<Vec<f64>>()
-        };
-        let apart: Vec<Vec<f64>> = rows.iter().map(apart).collect();
-        let of_target = |target: usize, times: f64| {
-            let own = target * STATISTICS..target * STATISTICS + self.names().len();
-            let deviations: Vec<Vec<f64>> = apart.iter().map(|one| one[own.clone()].to_vec()).collect();
-            Spread::of(&deviations, &floors(self.names()), times)
-        };
-        let kernel =
-            |times: f64| Kernel((0..self.targets.len()).map(|target| of_target(target, times)).collect());
-        let (around, between) = (kernel(surface.inflation()), kernel(2.0));
-        (surface, around, between)
+    /// Surface through the statistics of each target's runs, their spread around it, and the spread of the difference between
+    /// two of them.
+    fn surfaces(&self, runs: &[&Tried], dimensions: usize) -> (Vec<Surface>, Kernel, Kernel) {
+        let (mut surfaces, mut around, mut between) = (vec![], vec![], vec![]);
+        for target in 0..self.targets.len() {
+            let row = |run: &&Tried| {
+                let Candidate { place, schemes, .. } = run.candidate;
+                (place, schemes[target], run.summaries[target].0.to_vec())
+            };
+            let rows: Vec<_> = runs.iter().map(row).collect();
+            let surface = Surface::through(&rows, dimensions, self.schemes.len());
+            let apart = |(place, scheme, seen): &(Place, usize, Vec<f64>)| {
+                let expected = surface.at(place, *scheme);
+                let apart = seen.iter().zip(expected).map(|(seen, expected)| seen - expected);
+                apart.take(self.names().len()).collect::<Vec<f64>>()
+            };
+            let apart: Vec<Vec<f64>> = rows.iter().map(apart).collect();
+            around.push(Spread::of(&apart, &floors(self.names()), surface.inflation()));
+            between.push(Spread::of(&apart, &floors(self.names()), 2.0));
+            surfaces.push(surface);
+        }
+        (surfaces, Kernel(around), Kernel(between))
     }
 
     /// Kernel of a kind from re-runs: of its best candidates, or of candidates drawn by their weights. Every value is
@@ -573,16 +565,15 @@ struct Final {
     prior: f64,
 }
 
-/// Probability that a moved candidate gets another scheme.
-const OTHER_SCHEME: f64 = 0.1;
-
 impl Population {
     /// Statistics of each target to expect on the path of a candidate: those of the surface, or `own` without one.
     fn expected(&self, candidate: &Candidate, own: impl Fn() -> Vec<Summary>) -> Vec<Summary> {
-        let Some(surface) = &self.surface else { return own() };
-        let flat = surface.at(&candidate.place, candidate.scheme);
-        let whole = |one: &[f64]| Summary(std::array::from_fn(|index| one[index]));
-        flat.chunks(STATISTICS).map(whole).collect()
+        let Some(surfaces) = &self.surfaces else { return own() };
+        let mean = |(surface, scheme): (&Surface, usize)| {
+            let mean = surface.at(&candidate.place, scheme);
+            Summary(std::array::from_fn(|index| mean[index]))
+        };
+        surfaces.iter().zip(candidate.schemes).map(mean).collect()
     }
 
     /// Whether runs on the same path differ.
@@ -627,9 +618,14 @@ impl Population {
         steps
     }
 
-    /// Density with which [`Search::moved`] proposes a candidate, relative to the prior; `common` is the probability of its
-    /// scheme.
-    fn proposed(&self, candidate: &Candidate, weights: &[f64], steps: &[f64; PLACES], common: f64) -> f64 {
+    /// Density with which [`Search::moved`] proposes a candidate, relative to the prior.
+    fn proposed(
+        &self,
+        candidate: &Candidate,
+        weights: &[f64],
+        steps: &[f64; PLACES],
+        senders: Senders<'_>,
+    ) -> f64 {
         let dimensions = self.ranges.len();
         let density = |one: &Tried| {
             let each = (0..dimensions).map(|index| {
@@ -639,8 +635,7 @@ impl Population {
                 (normal(to - from) + normal(-to - from) + normal(2.0 - to - from))
                     / (step * libm::sqrt(2.0 * core::f64::consts::PI))
             });
-            let same = if one.candidate.scheme == candidate.scheme { 1.0 - OTHER_SCHEME } else { 0.0 };
-            each.product::<f64>() * (same / common + OTHER_SCHEME)
+            each.product::<f64>() * senders.proposed(&one.candidate.schemes, &candidate.schemes)
         };
         self.tried
             .iter()
@@ -660,7 +655,7 @@ fn normalised(logs: &[f64]) -> Vec<f64> {
 }
 
 /// Index at which the weights up to it exceed `share` of all.
-fn drawn(weights: &[f64], share: f64) -> usize {
+pub(super) fn drawn(weights: &[f64], share: f64) -> usize {
     let mut sum = 0.0;
     let at = weights.iter().position(|weight| {
         sum += weight;

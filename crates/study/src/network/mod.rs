@@ -22,7 +22,7 @@ use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::app::AppConfig;
 
 use crate::draw::draw;
-use crate::host::{LinkReadings, Refusal};
+use crate::host::{Observe, Refusal};
 use crate::memory;
 use crate::sharing::{self, Clusters};
 use room::Room;
@@ -57,8 +57,10 @@ pub struct Built {
 }
 
 impl Built {
-    /// Lets the links that `readings` names be read at its times.
-    pub fn read_links(&mut self, readings: &LinkReadings) {
+    /// Lets the run be observed: the links that are named are read at their times, and the run ends where it may.
+    pub fn observe(&mut self, observe: &Observe) {
+        self.network.until_finished |= observe.until_finished;
+        let readings = &observe.links;
         for &index in &self.named_links {
             let link = &mut self.network.links[index];
             if readings.includes(&link.name) {

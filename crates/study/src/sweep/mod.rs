@@ -40,7 +40,7 @@ mod error;
 mod grid;
 mod job;
 mod plan;
-mod sample;
+pub(crate) mod sample;
 mod settings;
 mod store;
 mod unit;

@@ -40,7 +40,7 @@ const BITS: u32 = 32;
 
 /// A way to spread points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spread {
+pub(crate) enum Spread {
     LatinHypercube,
     Sobol,
     Saltelli,
@@ -48,7 +48,7 @@ pub(super) enum Spread {
 
 /// The points of a sample.
 #[derive(Clone, Debug)]
-pub(super) struct Sampler {
+pub(crate) struct Sampler {
     spread: Spread,
     dimensions: usize,
     points: u64,
@@ -61,7 +61,7 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// `points` points, at most 2^32, in `dimensions` dimensions, at most [`Sampler::most`].
-    pub(super) fn new(spread: Spread, dimensions: usize, points: u64, seed: u64) -> Self {
+    pub(crate) fn new(spread: Spread, dimensions: usize, points: u64, seed: u64) -> Self {
         let (mut orders, mut directions) = (vec![], vec![]);
         match spread {
             Spread::LatinHypercube => orders.extend((0..dimensions).map(|at| order(points as u32, seed, at))),
@@ -88,7 +88,7 @@ impl Sampler {
     }
 
     /// Point `index`: each coordinate is from 0 to 1, 1 excluded.
-    pub(super) fn at(&self, index: u64) -> Vec<f64> {
+    pub(crate) fn at(&self, index: u64) -> Vec<f64> {
         match self.spread {
             Spread::LatinHypercube => {
                 let coordinate = |(at, order): (usize, &Vec<u32>)| {

@@ -1,0 +1,151 @@
+//! Token bucket of a policer, from the fate of each packet.
+//!
+//! A packet that a policer drops takes no tokens. The packets that passed therefore determine the content of the bucket at
+//! all times, and each packet bounds it: there was room for one that passed, and none for one that was dropped. The rate
+//! and the depth that contradict fewest packets are much better known than from the number of bytes between the first loss
+//! and the last (T. Flach et al., "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016, section 3.1), with whose
+//! rate the search begins: that count includes what was left in the bucket, and what flowed past a full one.
+
+use firstflight_contract::Nanos;
+
+use crate::packet_trace::PacketTrace;
+use crate::seconds::Seconds;
+use crate::summary::policing;
+
+/// Token bucket of a policer. Bytes are those of the data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bucket {
+    /// Rate, bytes per second: least, mean and largest of those that contradict fewest packets.
+    pub rate: [f64; 3],
+    /// Depth, bytes, likewise.
+    pub depth: [f64; 3],
+    /// Packets that contradict it, over the dropped ones.
+    pub wrong: f64,
+}
+
+/// A packet in front of the policer.
+#[derive(Clone, Copy, Debug)]
+struct Offered {
+    /// Seconds since the first packet.
+    at: f64,
+    bytes: f64,
+    passed: bool,
+}
+
+/// Most packets that are tried; the first ones.
+const MOST: usize = 4000;
+
+/// The bucket that contradicts fewest packets; `None` with fewer than two losses.
+pub(crate) fn bucket(trace: &PacketTrace) -> Option<Bucket> {
+    let (rate, _) = policing(trace)?;
+    let begin = trace.sends.first()?.at;
+    let since = |at: Nanos| at.saturating_sub(begin).as_secs_f64();
+    let mut offered: Vec<Offered> = vec![];
+    for piece in trace.pieces.iter().filter(|piece| piece.sent != Nanos::NEVER) {
+        let bytes = f64::from(piece.len);
+        offered.push(Offered { at: since(piece.sent), bytes, passed: !piece.lost() });
+        // Of several retransmissions the last arrived. The others were dropped and took nothing.
+        if piece.resent > 0 && piece.arrived() {
+            offered.push(Offered { at: since(piece.resent_at), bytes, passed: true });
+        }
+    }
+    // Packets of one instant are in the order of the data.
+    offered.sort_by(|a, b| a.at.total_cmp(&b.at));
+    offered.truncate(MOST);
+    let dropped = offered.iter().filter(|one| !one.passed).count();
+    // A factor of 1.3 in rate and of 22 in depth, from 3 to 1500 packets; then the surroundings of the best.
+    let packet = offered.iter().map(|one| one.bytes).fold(0.0, f64::max);
+    let coarse = best(&offered, (rate, 0.01, 26), (67.0 * packet, 0.08, 40))?;
+    let fine = best(&offered, (coarse.rate[1], 0.001, 15), (coarse.depth[1], 0.005, 20))?;
+    Some(Bucket { wrong: fine.wrong / dropped.max(1) as f64, ..fine })
+}
+
+/// The best bucket of a grid around a rate and a depth, each with its relative step and the number of steps to both sides;
+/// `wrong` is a number of packets. Buckets with one contradiction more than the best count as equally good.
+fn best(
+    offered: &[Offered],
+    (rate, rate_step, rates): (f64, f64, i32),
+    (depth, depth_step, depths): (f64, f64, i32),
+) -> Option<Bucket> {
+    let value = |middle: f64, step: f64, index: i32| middle * libm::pow(1.0 + step, f64::from(index));
+    let mut tried = vec![];
+    for index in -rates..=rates {
+        let rate = value(rate, rate_step, index);
+        for index in -depths..=depths {
+            let depth = value(depth, depth_step, index);
+            tried.push((contradictions(offered, rate, depth), rate, depth));
+        }
+    }
+    let least = tried.iter().map(|one| one.0).min()?;
+    let good = || tried.iter().filter(|one| one.0 <= least + 1);
+    let spread = |of: fn(&(u32, f64, f64)) -> f64| {
+        let values = || good().map(of);
+        let mean = values().sum::<f64>() / values().count() as f64;
+        [values().fold(f64::INFINITY, f64::min), mean, values().fold(0.0, f64::max)]
+    };
+    Some(Bucket { rate: spread(|one| one.1), depth: spread(|one| one.2), wrong: f64::from(least) })
+}
+
+/// Packets that passed without tokens, or were dropped in spite of them.
+fn contradictions(offered: &[Offered], rate: f64, depth: f64) -> u32 {
+    let (mut tokens, mut before) = (depth, 0.0);
+    let mut wrong = 0;
+    for one in offered {
+        tokens = (tokens + rate * (one.at - before)).min(depth);
+        before = one.at;
+        wrong += u32::from((tokens >= one.bytes) != one.passed);
+        if one.passed {
+            tokens = (tokens - one.bytes).max(0.0);
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets of 1000 bytes at these times, milliseconds, through a bucket that is full at first.
+    fn policed(times: impl Iterator<Item = f64>, rate: f64, depth: f64) -> Vec<Offered> {
+        let (mut tokens, mut before) = (depth, 0.0);
+        let mut pass = |at: f64| {
+            tokens = (tokens + rate * (at - before)).min(depth);
+            before = at;
+            let passed = tokens >= 1000.0;
+            tokens -= if passed { 1000.0 } else { 0.0 };
+            Offered { at, bytes: 1000.0, passed }
+        };
+        times.map(|ms| pass(ms * 1e-3)).collect()
+    }
+
+    #[test]
+    fn the_bucket_is_found_from_a_rate_that_is_an_eighth_off() {
+        // Bursts of 40 packets every 20 ms, 2 MB/s, through 1 MB/s and 20 kB: the pauses never fill the bucket.
+        let times = (0..1200).map(|index| f64::from(index / 40 * 20) + 0.05 * f64::from(index % 40));
+        let offered = policed(times, 1e6, 20e3);
+        assert_eq!(contradictions(&offered, 1e6, 20e3), 0);
+        let coarse = best(&offered, (1.12e6, 0.01, 26), (67e3, 0.08, 40)).expect("a grid");
+        let fine = best(&offered, (coarse.rate[1], 0.001, 15), (coarse.depth[1], 0.005, 14)).expect("a grid");
+        assert!((fine.rate[1] / 1e6 - 1.0).abs() < 0.005, "{fine:?}");
+        assert!((fine.depth[1] / 20e3 - 1.0).abs() < 0.05, "{fine:?}");
+        assert!(fine.rate[0] <= 1e6 && 1e6 <= fine.rate[2], "{fine:?}");
+    }
+
+    #[test]
+    fn a_packet_contradicts_a_bucket_that_had_no_tokens_for_it_or_tokens_for_one_that_was_dropped() {
+        let packet = |ms: f64, passed| Offered { at: ms * 1e-3, bytes: 1000.0, passed };
+        // 2000 bytes at once, and 1000 every 10 ms after that: the third is dropped, the one at 10 ms passes.
+        let seen = [
+            packet(0.0, true),
+            packet(0.0, true),
+            packet(0.0, false),
+            packet(10.0, true),
+            packet(10.0, false),
+        ];
+        assert_eq!(contradictions(&seen, 1e5, 2000.0), 0);
+        // A bucket of 3000 has tokens for the third, and again at 10 ms for both.
+        assert_eq!(contradictions(&seen, 1e5, 3000.0), 2);
+        // At half the rate there are 500 at 10 ms.
+        assert_eq!(contradictions(&seen, 5e4, 2000.0), 1);
+    }
+}
