@@ -55,9 +55,17 @@ pub(crate) fn bucket(trace: &PacketTrace) -> Option<Bucket> {
     let dropped = offered.iter().filter(|one| !one.passed).count();
     // A factor of 1.3 in rate and of 22 in depth, from 3 to 1500 packets; then the surroundings of the best.
     let packet = offered.iter().map(|one| one.bytes).fold(0.0, f64::max);
-    let coarse = best(&offered, (rate, 0.01, 26), (67.0 * packet, 0.08, 40))?;
-    let fine = best(&offered, (coarse.rate[1], 0.001, 15), (coarse.depth[1], 0.005, 20))?;
-    Some(Bucket { wrong: fine.wrong / dropped.max(1) as f64, ..fine })
+    let found = search(&offered, rate, 67.0 * packet)?;
+    Some(Bucket { wrong: found.wrong / dropped.max(1) as f64, ..found })
+}
+
+/// The best bucket near a rate and a depth, on finer and finer grids. `wrong` is a number of packets.
+fn search(offered: &[Offered], rate: f64, depth: f64) -> Option<Bucket> {
+    let mut found = best(offered, (rate, 0.01, 26), (depth, 0.08, 40))?;
+    for (rate_step, depth_step) in [(0.004, 0.02), (0.001, 0.005), (0.000_25, 0.001_25)] {
+        found = best(offered, (found.rate[1], rate_step, 12), (found.depth[1], depth_step, 12))?;
+    }
+    Some(found)
 }
 
 /// The best bucket of a grid around a rate and a depth, each with its relative step and the number of steps to both sides;
@@ -120,15 +128,16 @@ mod tests {
 
     #[test]
     fn the_bucket_is_found_from_a_rate_that_is_an_eighth_off() {
-        // Bursts of 40 packets every 20 ms, 2 MB/s, through 1 MB/s and 20 kB: the pauses never fill the bucket.
-        let times = (0..1200).map(|index| f64::from(index / 40 * 20) + 0.05 * f64::from(index % 40));
+        // Bursts of 40 packets after 10, 15 and 35 ms by turns, 2 MB/s, through 1 MB/s and 20 kB: the long pause fills the bucket. With
+        // equal pauses a shallower bucket, which each pause fills, contradicts few packets at any larger rate.
+        let begin = |burst: u32| burst / 3 * 60 + [0, 10, 25][burst as usize % 3];
+        let times = (0..1200).map(|index| f64::from(begin(index / 40)) + 0.05 * f64::from(index % 40));
         let offered = policed(times, 1e6, 20e3);
         assert_eq!(contradictions(&offered, 1e6, 20e3), 0);
-        let coarse = best(&offered, (1.12e6, 0.01, 26), (67e3, 0.08, 40)).expect("a grid");
-        let fine = best(&offered, (coarse.rate[1], 0.001, 15), (coarse.depth[1], 0.005, 14)).expect("a grid");
+        let fine = search(&offered, 1.12e6, 67e3).expect("a grid");
         assert!((fine.rate[1] / 1e6 - 1.0).abs() < 0.005, "{fine:?}");
         assert!((fine.depth[1] / 20e3 - 1.0).abs() < 0.05, "{fine:?}");
-        assert!(fine.rate[0] <= 1e6 && 1e6 <= fine.rate[2], "{fine:?}");
+        assert!(fine.wrong < 6.0, "{fine:?}");
     }
 
     #[test]
