@@ -26,6 +26,7 @@ pub(super) const HEADERS: u32 = 52;
 const EXACT: u64 = 256;
 /// Larger sizes are rounded to a part of their power of two: two to the power of this are in one.
 const FINE: u32 = 4;
+
 /// A simulated transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
@@ -59,8 +60,8 @@ impl Simulations<'_> {
     }
 }
 
-/// The size that is simulated in place of this one: the same below 256 segments, else within 4 %. A log of weeks has so fewer
-/// transfers to simulate than requests.
+/// The size that is simulated in place of this one: the same below 256 segments, else within 4 %, so that many requests share a
+/// simulation.
 pub(super) fn rounded(bytes: u64, mss: u32) -> u64 {
     let segments = bytes.div_ceil(mss.into());
     if segments < EXACT {
@@ -146,8 +147,9 @@ mod tests {
 
     #[test]
     fn transfers_lose_what_they_lose_on_the_kernel() {
-        // nginx and curl over 8 Mbit/s, 50 ms and a queue of 20 packets on Linux 6.18 (`make gateway-demo`): bytes with the headers of
-        // HTTP, the start, segments retransmitted by nearly all downloads, and the median of their busy time.
+        // nginx and curl over 8 Mbit/s, 50 ms and a queue of 20 packets on Linux 6.18: bytes with the headers of HTTP, the start, segments
+        // retransmitted by nearly all downloads, and the median of their busy time. `make gateway-demo` measured them when planned windows
+        // left at Linux's own pace, as they do in this simulation; at the pace of a plan none is retransmitted.
         let path = Measured { rate: 1_000_000 * 1448 / 1500, rtt: Nanos::from_millis(50), mss: 1448 };
         for (bytes, arm, retransmits, seconds) in [
             (30_237, Arm::Stock, 0, 0.120),
