@@ -53,13 +53,13 @@ pub(crate) fn bucket(trace: &PacketTrace) -> Option<Bucket> {
     offered.sort_by(|a, b| a.at.total_cmp(&b.at));
     offered.truncate(MOST);
     let dropped = offered.iter().filter(|one| !one.passed).count();
-    // A factor of 1.3 in rate and of 22 in depth, from 3 to 1500 packets; then the surroundings of the best.
+    // The middle of 3 to 1500 packets, in the logarithm.
     let packet = offered.iter().map(|one| one.bytes).fold(0.0, f64::max);
     let found = search(&offered, rate, 67.0 * packet)?;
     Some(Bucket { wrong: found.wrong / dropped.max(1) as f64, ..found })
 }
 
-/// The best bucket near a rate and a depth, on finer and finer grids. `wrong` is a number of packets.
+/// The best bucket within a factor of 1.3 of a rate and of 22 of a depth, on finer and finer grids. `wrong` is a number of packets.
 fn search(offered: &[Offered], rate: f64, depth: f64) -> Option<Bucket> {
     let mut found = best(offered, (rate, 0.01, 26), (depth, 0.08, 40))?;
     for (rate_step, depth_step) in [(0.004, 0.02), (0.001, 0.005), (0.000_25, 0.001_25)] {

@@ -103,7 +103,7 @@ impl Polls {
             }
             let first = if let Arm::Planned(window) = connection.arm { window } else { INITIAL };
             let others = connection.sent.saturating_sub(connection.retransmits);
-            // What is retransmitted before a segment beyond the first window was sent is of the first window.
+            // Until a segment beyond the first window is sent, every retransmission is of the first window.
             let before = known.map_or(0, |known| known.connection.first_window_lost);
             connection.first_window_lost = if others <= first { connection.retransmits } else { before };
             if self.polls == 1 {

@@ -1,4 +1,4 @@
-//! Candidates whose harm cannot be told from the default limit, for each preset and default size:
+//! Number of candidates whose interval of harm contains the default limit, for each preset and default size:
 //!
 //! ```text
 //! cargo run --release -p firstflight-study --example undecided [-- PRESET…]
