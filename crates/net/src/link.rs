@@ -268,7 +268,8 @@ impl Link {
         self.free_at
     }
 
-    /// Counters as of `end`, without transmissions and waits beyond it.
+    /// Counters as of `end`, without transmissions and waits beyond it. Of the transmissions that begin at `end`, those of
+    /// packets that arrive then and need not wait are counted.
     pub fn stats_until(&self, end: u64) -> LinkStats {
         let mut stats = LinkStats {
             packets: self.packets,

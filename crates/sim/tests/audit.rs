@@ -1,9 +1,10 @@
 //! Each kind of damage to a correct log makes the auditor report the matching rule.
 
-use crate::common::{Case, MS, audited, network};
+use crate::common::{self, Case, MS, audited, network};
 use firstflight_net::link::Passage;
+use firstflight_net::queue::red::RedConfig;
 use firstflight_sim::audit::{Event, Rule, audit};
-use firstflight_sim::config::Network;
+use firstflight_sim::config::{Network, QueueConfig};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::Kind;
 use firstflight_sim::outcome::Outcome;
@@ -119,6 +120,25 @@ fn accepting_when_full_or_refusing_with_room_breaks_buffer() {
             *passage = Passage::Dropped;
         }
     });
+}
+
+#[test]
+fn the_limit_of_red_in_byte_mode_is_in_bytes() {
+    // Packets of 1000 bytes on the wire, and averages below `min`. A limit of 20 packets of 3000 bytes is 60 of these, and one
+    // of 20 packets of 500 bytes is 10.
+    let of_mean = |mean| {
+        let red = RedConfig { min: 1e6, max: 2e6, mean_bytes: Some(mean), limit: 20, ..common::RED };
+        let network = network(&Case { queue: Some(QueueConfig::Red(red)), ..Case::default() });
+        let (outcome, recorder) = audited(&network, Mode::Fused);
+        (outcome.links[0].stats.max_queue, network, outcome, recorder.log)
+    };
+    assert_eq!(of_mean(3000).0, 60);
+    let (longest, network, outcome, mut log) = of_mean(500);
+    assert_eq!(longest, 10);
+    let drop = log.iter().position(is_drop).expect("a drop");
+    let Event::Offered { at, passage, .. } = &mut log[drop] else { unreachable!() };
+    *passage = Passage::Arrives(*at + 12 * 800_000 + 50 * MS);
+    assert!(audit(&network, &outcome, &log).iter().any(|violation| violation.rule == Rule::Buffer));
 }
 
 #[test]

@@ -485,6 +485,27 @@ fn packets_that_start_after_the_last_flow_has_finished_are_not_counted() {
 }
 
 #[test]
+fn a_packet_that_comes_at_the_last_instant_counts_unless_it_waits() {
+    let mut network = path(FAST, QueueConfig::Packets(100), 100_000);
+    network.links = vec![LinkConfig::new("bottleneck", Rate(FAST), Nanos(MS), QueueConfig::Packets(100))];
+    network.until_finished = true;
+    network.flows[0].app.bytes = Some(MSS);
+    network.flows[0].reverse = vec![];
+    let alone = run(&network);
+    let source = |number| UdpConfig {
+        name: format!("source {number}"),
+        path: vec![0],
+        size: 1000,
+        rate: Rate(1_000_000),
+        on: vec![(Nanos(alone.end), Nanos(alone.end + 1))],
+    };
+    network.udp = (0..2).map(source).collect();
+    let outcome = run(&network);
+    let stats = outcome.links[0].stats;
+    assert_eq!((outcome.end, stats.packets, stats.waiting), (alone.end, alone.links[0].stats.packets + 1, 1));
+}
+
+#[test]
 fn on_linux_the_timer_of_a_first_flight_is_as_late_as_any_other() {
     // A timeout of 60 ms is 15 ticks of 4 ms, and the wheel fires with the tick after the one that it falls into: after 64 ms.
     // The next one, of 120 ms, would come after the ACK of the first copy, at 100 ms.

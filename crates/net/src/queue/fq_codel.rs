@@ -78,7 +78,6 @@ impl<T: Copy> FqCodel<T> {
     /// Section 4.1. Every arriving packet is accepted; if there is no room, the fattest queue drops packets.
     pub(super) fn enqueue(&mut self, item: Item<T>, dropped: &mut VecDeque<Item<T>>) -> bool {
         let number = self.queue_of(item.flow);
-        let has_room = self.config.room.has(self.packets, self.bytes, item.size);
         let queue = &mut self.queues[number as usize];
         queue.state.saw(item.size);
         queue.waiting.push(item);
@@ -90,7 +89,8 @@ impl<T: Copy> FqCodel<T> {
         }
         self.packets += 1;
         self.bytes += u64::from(item.size);
-        if !has_room {
+        // Once, if the limit is in packets. Half the packets at a head may have too few bytes for a limit in bytes.
+        while !self.config.room.holds(self.packets, self.bytes) {
             self.drop_from_the_fattest(dropped);
         }
         true
@@ -194,6 +194,17 @@ mod tests {
         assert_eq!(order(&mut queue, 3), [0, 1, 2]);
         queue.enqueue(packet(2, 100, 100), &mut VecDeque::new());
         assert_eq!(order(&mut queue, 4), [100, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_limit_in_bytes_holds_behind_small_packets_at_the_head() {
+        // 4 packets of 40 bytes and 2 of 1500 fill 3160 bytes. One more of 1500 exceeds the limit by 1460: half the packets, 4
+        // of 40 bytes, are too few; half of the other three, 2 of 1500, are enough.
+        let config = FqCodelConfig { room: Room::Bytes(3200), ..CONFIG };
+        let packets: Vec<_> = [(1, 40); 4].into_iter().chain([(1, 1500); 3]).collect();
+        let (queue, dropped) = filled(config, &packets);
+        assert_eq!(dropped, [0, 1, 2, 3, 4, 5]);
+        assert_eq!((queue.packets, queue.bytes), (1, 1500));
     }
 
     #[test]

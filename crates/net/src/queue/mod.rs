@@ -64,6 +64,14 @@ impl Room {
         }
     }
 
+    /// Whether `packets` packets of `bytes` bytes in total fit.
+    pub fn holds(self, packets: usize, bytes: u64) -> bool {
+        match self {
+            Self::Packets(limit) => packets <= limit as usize,
+            Self::Bytes(limit) => bytes <= limit,
+        }
+    }
+
     /// Decision of a drop-tail queue of this capacity.
     pub(crate) fn admit(self, arrival: &Arrival) -> Verdict {
         match self {

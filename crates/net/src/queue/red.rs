@@ -23,7 +23,7 @@ pub struct RedConfig {
     pub ecn: bool,
     /// Whether a drop waits until `1/p` packets have passed (ns-2's `wait_`), which spaces drops more evenly.
     pub wait: bool,
-    /// Maximum number of waiting packets.
+    /// Maximum number of waiting packets; in byte mode of the mean size, where the packet that reaches the limit may exceed it.
     pub limit: u32,
     /// Byte mode (ns-2's `queue_in_bytes_` and `bytes_`): queues are counted in bytes, divided by this mean size of a packet,
     /// and a packet is dropped or marked in proportion to its size. `None` is packet mode.

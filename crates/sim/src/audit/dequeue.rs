@@ -204,7 +204,7 @@ impl Replay<'_> {
             || format!("{name} loses a packet on a wire without loss"),
         );
         self.free_at = finish;
-        self.counts.transmitted(at, self.end, size, passage);
+        self.counts.transmitted(at <= self.end, size, passage);
     }
 
     fn finish(&self, findings: &mut Findings) {
@@ -280,7 +280,6 @@ impl Replay<'_> {
             QueueConfig::Choke(red) => Room::Packets(red.limit),
             _ => return true,
         };
-        let Some((_, last)) = self.waiting.packets.back() else { return true };
-        room.has(self.waiting.len() - 1, self.waiting.bytes() - u64::from(last.size), last.size)
+        room.holds(self.waiting.len(), self.waiting.bytes())
     }
 }

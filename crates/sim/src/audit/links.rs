@@ -5,6 +5,7 @@ use crate::config::{LinkConfig, Network, QueueConfig};
 use firstflight_contract::Sum;
 use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
+use firstflight_net::queue::red::RedConfig;
 use firstflight_net::rate_trace::{RateTrace, TracePlayer};
 use firstflight_net::serialisation::LATEST;
 use firstflight_net::token_bucket::BucketConfig;
@@ -125,10 +126,10 @@ impl Waiting {
 /// Counters of one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
-    /// Packets and bytes of transmissions that began before the end of the run.
+    /// Packets and bytes of transmissions that the run counts.
     pub(super) packets: u64,
     pub(super) bytes: u64,
-    /// Packets and bytes of transmissions that would begin later.
+    /// Packets and bytes of transmissions that begin too late to be counted.
     pub(super) later_packets: u64,
     pub(super) later_bytes: u64,
     pub(super) drops: u64,
@@ -137,9 +138,9 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Counts a transmission of `size` bytes that began at `start`.
-    pub(super) fn transmitted(&mut self, start: u64, end: u64, size: u32, passage: Passage) {
-        if start < end {
+    /// Counts a transmission of `size` bytes that begins `in_time`, or later.
+    pub(super) fn transmitted(&mut self, in_time: bool, size: u32, passage: Passage) {
+        if in_time {
             self.packets += 1;
             self.bytes += u64::from(size);
         } else {
@@ -254,7 +255,8 @@ impl Replay {
             format!("{name} sends {size} bytes from {start} ns until {finish} ns, expected until {due} ns")
         });
         self.free_at = finish;
-        self.counts.transmitted(start, end, size, passage);
+        // Of the packets whose transmission begins at the last instant, those that waited are still in the queue.
+        self.counts.transmitted(start < end || start == end && at == end, size, passage);
         findings.expect(passage != Passage::LostOnWire || config.loss > 0.0, Rule::Conservation, at, || {
             format!("{name} loses a packet on a wire without loss")
         });
@@ -262,7 +264,7 @@ impl Replay {
             self.waiting.push(Transmission { earliest: start, latest: latest_start, size });
         }
         if start > at {
-            findings.expect(self.fits(config, at), Rule::Buffer, at, || {
+            findings.expect(self.fits(config, at, size), Rule::Buffer, at, || {
                 format!("{} packets wait at {name}", self.waiting.packets())
             });
         }
@@ -283,8 +285,8 @@ impl Replay {
         }
     }
 
-    /// Whether the packets waiting at `at`, without those that start then, are within the limit.
-    fn fits(&self, config: &LinkConfig, at: u64) -> bool {
+    /// Whether the packets waiting at `at`, without those that start then, are within the limit. The newest has `size` bytes.
+    fn fits(&self, config: &LinkConfig, at: u64, size: u32) -> bool {
         let (packets, bytes) = self.waiting.after(at);
         match config.queue {
             QueueConfig::Unlimited => true,
@@ -294,7 +296,11 @@ impl Replay {
             QueueConfig::Bytes(limit)
             | QueueConfig::Policer(_, Room::Bytes(limit))
             | QueueConfig::Router(_, Room::Bytes(limit)) => bytes <= limit,
-            QueueConfig::Red(red) => packets <= red.limit as usize,
+            QueueConfig::Red(RedConfig { limit, mean_bytes: None, .. }) => packets <= limit as usize,
+            // ns-2's byte mode: a packet of any size joins while the bytes before it are below the limit.
+            QueueConfig::Red(RedConfig { limit, mean_bytes: Some(mean), .. }) => {
+                bytes - u64::from(size) < u64::from(limit) * u64::from(mean)
+            }
             _ => false,
         }
     }

@@ -38,6 +38,20 @@ pub(crate) fn audited(network: &Network, mode: Mode) -> (Outcome, Recorder) {
     (outcome, recorder)
 }
 
+/// A gentle RED queue for packets of 1000 bytes at 10 Mbit/s.
+pub(crate) const RED: RedConfig = RedConfig {
+    min: 6.0,
+    max: 20.0,
+    weight: 0.002,
+    max_p: 0.1,
+    gentle: true,
+    ecn: false,
+    wait: true,
+    limit: 60,
+    mean_bytes: None,
+    typical_ns: 800_000,
+};
+
 /// Parameters of a dumbbell. Times are milliseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
@@ -130,14 +144,10 @@ pub(crate) fn network(case: &Case) -> Network {
         QueueConfig::Red(RedConfig {
             min: f64::from(limit) / 10.0,
             max: f64::from(limit) / 3.0,
-            weight: 0.002,
-            max_p: 0.1,
-            gentle: true,
             ecn: case.ecn,
-            wait: true,
             limit,
-            mean_bytes: None,
             typical_ns: rate.time_for(1000).0,
+            ..RED
         })
     } else {
         QueueConfig::Packets(limit)
