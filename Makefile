@@ -1,4 +1,4 @@
-.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-readings reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test python-stubs
+.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test python-stubs
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -62,6 +62,11 @@ reproduction-readings: build ## score the readings of AS and DL and update docs/
 # For changes of texts that do not change results.
 reproduction-pages: build ## update the pages of docs/reproduction from its results.json
 	$(BIN) reproduce all --results docs/reproduction/results.json
+	$(MAKE) reproduction-publish
+
+# For experiments that changed: UPDATE is a line or a paper, which is run; the others stay as they are published.
+reproduction-update: build ## run UPDATE=HS again and update docs/reproduction
+	$(BIN) reproduce $(UPDATE) --update docs/reproduction/results.json
 	$(MAKE) reproduction-publish
 
 reproduction-publish:

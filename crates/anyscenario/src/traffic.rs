@@ -126,6 +126,8 @@ fn connection(scale: Scale, share: f64) -> BoxedStrategy<String> {
         scheme::keys(),
         line(0.3, "recovery", word(&["tahoe", "reno", "newreno", "sack"])),
         line(share / 3.0, "partial_acks", word(&["impatient", "slow-but-steady", "ns2-2002"])),
+        line(share / 3.0, "sack_walk", time(1_000_000)),
+        line(share / 9.0, "ack_backlog", (1..300_u32).prop_map(|acks| acks.to_string()).boxed()),
         line(share, "initial_window", prop_oneof![packets(100), rules].boxed()),
         line(share, "initial_ssthresh", window()),
         line(share, "receive_window", window()),

@@ -42,6 +42,7 @@ Examples:
   firstflight reproduce YN --replications 20
   firstflight reproduce YN-26 --further 50
   firstflight reproduce DL --readings
+  firstflight reproduce HS --update docs/reproduction/results.json
   firstflight reproduce all --json | jq '.[] | select(.verdict == \"differs\") | .id'")]
 pub(crate) struct Options {
     /// A line of the target list, such as AS-01; a paper (YN, AS, SP, HS, DL); or all
@@ -73,7 +74,7 @@ pub(crate) struct Options {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "",
-        conflicts_with_all = ["quick", "replications", "seed", "further", "results"]
+        conflicts_with_all = ["quick", "replications", "seed", "further", "results", "update"]
     )]
     readings: Option<String>,
     /// Read the papers from this folder instead of the built-in ones
@@ -82,6 +83,10 @@ pub(crate) struct Options {
     /// Judge the results in this results.json without running anything
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications", "seed", "further"])]
     results: Option<PathBuf>,
+    /// Run what is selected, put it in place of the same experiments in this results.json, and judge all lines; FILE itself stays as
+    /// it is
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications", "seed", "results"])]
+    update: Option<PathBuf>,
     #[command(flatten)]
     memory: Memory,
     /// Print one JSON array instead of a table
@@ -101,6 +106,7 @@ enum What {
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let measured = options.results.as_deref().map(read_results).transpose()?;
+    let older = options.update.as_deref().map(read_results).transpose()?;
     let library = match &options.papers {
         Some(folder) => Library::open(folder),
         None => Library::built_in(),
@@ -153,16 +159,34 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
             runs(&library, &selection, &store(&options.out)?, budget, &rows)?
         }
     };
-    let rows = rows(&evidence);
+    let (evidence, rows) = match older {
+        Some(mut all) => {
+            let known = |folder: &str, name: &str| {
+                library
+                    .papers
+                    .iter()
+                    .any(|paper| paper.folder == folder && paper.experiments.contains_key(name))
+            };
+            all.update(evidence, known);
+            let rows = judge(&library, &all, not_run);
+            (all, rows)
+        }
+        None => {
+            let rows = rows(&evidence);
+            (evidence, rows)
+        }
+    };
     let written = match &what {
-        What::Line(_) => write_picture(&options.out, &rows)?,
+        What::Line(_) if options.update.is_none() => write_picture(&options.out, &rows)?,
         _ => write_pages(&options.out, &library, &evidence, &rows)?,
     };
     if options.json {
         return print(&json_line(&rows));
     }
     let text = match &what {
-        What::Line(_) => rows.iter().map(|row| explained(row, &library)).collect(),
+        What::Line(_) if options.update.is_none() => {
+            rows.iter().map(|row| explained(row, &library)).collect()
+        }
         _ => listed(&rows),
     };
     show(&(text + "\n" + &places(&written)))

@@ -143,6 +143,7 @@ fn every_difference_has_a_cause_or_is_said_to_be_open() {
 /// The published measurements of an experiment, with as many replications as its file asks for.
 fn first(measured: &Measured, replications: u32) -> Measured {
     let mut first = measured.clone();
+    first.version.clear();
     let count = replications as usize;
     for array in first.metrics.values_mut().filter(|array| array.samples > count) {
         array.values = array.values.chunks(array.samples).flat_map(|chunk| chunk[..count].to_vec()).collect();

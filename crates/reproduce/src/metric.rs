@@ -6,11 +6,11 @@ mod scenario;
 mod time;
 
 use firstflight_accesslog::{Analysis, WindowShare};
-use firstflight_contract::Nanos;
+use firstflight_contract::{Exit, Nanos};
 use firstflight_results::RunResult;
-use firstflight_scenario::Scenario;
 use firstflight_scenario::quantity::parse_time;
 use firstflight_scenario::seconds::Seconds;
+use firstflight_scenario::{Scenario, nearest};
 use serde::{Deserialize, Serialize};
 
 use crate::observe::Registers;
@@ -109,6 +109,9 @@ pub struct Filter {
     /// `true` for flows that finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<bool>,
+    /// Flows whose start-up ended for this reason: a word of `exit_reason` in results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<String>,
 }
 
 impl Filter {
@@ -277,6 +280,17 @@ impl Metric {
             | T::Delivered => Kind::Registers,
             _ => Kind::Flows,
         };
+        if let Some(word) = &self.filter.exit {
+            let words = || Exit::ALL.iter().map(|exit| exit.label());
+            if words().all(|known| known != word) {
+                let known = words().collect::<Vec<_>>().join(", ");
+                let near = nearest(word, words())
+                    .map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+                return Err(format!(
+                    "where.exit = \"{word}\": no such reason; expected one of: {known}{near}"
+                ));
+            }
+        }
         let needs = |there: bool, key: &str| if there { Ok(()) } else { Err(format!("`{key}` is missing")) };
         match kind {
             Kind::Links => {

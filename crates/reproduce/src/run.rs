@@ -250,6 +250,7 @@ impl Planned<'_> {
             definition: self.definition(),
             replications: self.replications,
             packet_hops: if self.runs_nothing() { 0 } else { hops() },
+            version: String::new(),
             metrics,
         })
     }

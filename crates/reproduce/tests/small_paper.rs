@@ -221,6 +221,43 @@ every = "500 ms"
     assert!(error.contains("queue, packets") && error.contains("the end is unknown"), "{error}");
 }
 
+/// A threshold of 8 packets ends the start-up of 31; without one it outlasts the transfer.
+#[test]
+fn flows_are_selected_by_the_reason_for_which_start_up_ended() {
+    let experiment = r#"
+title = "Ends of start-up"
+scenario = "two-halves.toml"
+[[axis]]
+name = "threshold"
+key = "flow.short.initial_ssthresh"
+values = ["8 packets", "unlimited"]
+[metric.threshold]
+title = "flows that reached the threshold"
+flows = "short"
+take = "exit_time_s"
+over = "count"
+where = { exit = "threshold" }
+[metric.loss]
+title = "flows that lost a packet"
+flows = "short"
+take = "exit_time_s"
+over = "count"
+where = { exit = "loss" }
+"#;
+    let claims = CLAIMS.replacen(
+        "[[claim.statement]]",
+        "[[claim.statement]]\nthat = \"ends.threshold\"\nis = [1, 0]\nword = \"exact\"\n\
+         [[claim.statement]]\nthat = \"ends.loss\"\nis = [0, 0]\nword = \"exact\"\n[[claim.statement]]",
+        1,
+    );
+    let with = |text: &str| Folder::new(&[("x/claims.toml", &claims), ("x/experiments/ends.toml", text)]);
+    let rows = verdicts(&with(experiment));
+    assert_eq!(rows[0].verdict, Verdict::Matches, "{:#?}", rows[0]);
+    let folder = with(&experiment.replace("\"threshold\" }", "\"treshold\" }"));
+    let error = measure(&folder.library(), &none(), &Silent).expect_err("no such reason");
+    assert!(error.contains("did you mean \"threshold\"?"), "{error}");
+}
+
 #[test]
 fn a_number_outside_its_tolerance_differs() {
     let claims = CLAIMS.replace("is = [0.25, 0.5]", "is = [0.25, 0.51]");

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use crate::dist::Dist;
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
-    Codel, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Policer, Queue,
-    Reads, Red, Reorder, Rounds, Router, Scenario, Shaper, Source, Start, UdpSource,
+    Codel, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Policer, Processor,
+    Queue, Reads, Red, Reorder, Rounds, Router, Scenario, Shaper, Source, Start, UdpSource,
 };
 use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::SchemeSpec;
@@ -191,6 +191,12 @@ fn stack(flow: &FlowGroup, out: &mut Tree) {
     out.set("recovery", Value::text(flow.recovery.word()));
     if flow.has_partial_acks() {
         out.set("partial_acks", Value::text(flow.partial_acks.word()));
+    }
+    if let Some(Processor { walk, backlog }) = flow.processor {
+        out.set("sack_walk", time(walk));
+        if let Some(acks) = backlog {
+            out.set("ack_backlog", Value::Integer(acks.into()));
+        }
     }
     out.set("initial_window", bytes(flow.initial_window));
     out.set("initial_ssthresh", window(flow.initial_ssthresh));

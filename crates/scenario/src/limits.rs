@@ -37,6 +37,9 @@ pub const PACKET: u64 = 65_535;
 pub const FLOWS: u64 = 100_000;
 /// Transfers of one connection.
 pub const ROUNDS: u64 = 100_000;
+
+/// Most ACKs that may wait for the processor of a sending host.
+pub const BACKLOG: u64 = 1_000_000;
 /// Connections over which one flow is split.
 pub const PARALLEL: u64 = 1_000;
 /// Tables of each source: `[[flow]]`, `[[udp]]` and so on.

@@ -91,6 +91,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             scheme: SchemeSpec::parse("slow-start+reno").unwrap(),
             recovery: Recovery::NewReno,
             partial_acks: PartialAcks::Impatient,
+            processor: None,
             // Windows are payload: 1000 bytes on the wire less 40 of headers.
             initial_window: 960,
             initial_ssthresh: Some(32 * 960),

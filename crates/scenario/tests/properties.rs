@@ -183,6 +183,7 @@ prop_compose! {
         windows in (65_535..limits::BYTES, prop::option::of(65_535..limits::BYTES), prop::option::of(65_535..limits::BYTES)),
         timers in (time(limits::TIME), time(limits::TIME), time(limits::TIME)),
         reads in prop::option::of(1..limits::BYTES),
+        processor in prop::option::of((time(limits::TIME), prop::option::of(1..=limits::BACKLOG as u32))),
         flags in any::<(bool, bool, bool, bool)>(),
         cluster in prop::option::of("[a-zA-Z0-9_-]{1,64}"),
         extra_rtt in dist(time(limits::DELAY)),
@@ -197,6 +198,9 @@ prop_compose! {
                 (Recovery::NewReno, Profile::Rfc | Profile::Ns2) => partial_acks,
                 _ => PartialAcks::Impatient,
             },
+            processor: processor.filter(|_| (recovery, profile) == (Recovery::Sack, Profile::Rfc)).map(
+                |(walk, backlog)| Processor { walk: Nanos(walk.0.max(1)), backlog },
+            ),
             count: Some(count).filter(|count| !(is_flow && arrive && count % 3 == 0)),
             size: size.or((!is_flow).then_some(Dist::Fixed(7))),
             lifetime: lifetime.filter(|_| !is_web),

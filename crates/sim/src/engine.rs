@@ -127,10 +127,11 @@ impl<'r, O: Observer> Engine<'r, O> {
     }
 
     /// Whether anything has happened after `end`, the end of the run. The end of a last flow is known only when it comes:
-    /// a network that drains goes on, and a host that wakes has sent its answer ahead of the clock.
+    /// a network that drains goes on, and a host that wakes or processes ACKs has sent its answer ahead of the clock.
     pub(crate) fn has_run_past(&self, end: u64) -> bool {
-        let woke_late = || self.flows.iter().any(|flow| flow.receiver.awake_at() > end);
-        self.unfinished == Some(0) && (woke_late() || self.drains && self.wire.has_run_past(end))
+        let ahead =
+            || self.flows.iter().any(|flow| flow.receiver.awake_at() > end || flow.processes_until() > end);
+        self.unfinished == Some(0) && (ahead() || self.drains && self.wire.has_run_past(end))
     }
 
     fn run_events(&mut self) {
@@ -298,6 +299,11 @@ impl<'r, O: Observer> Engine<'r, O> {
     /// Slow path: anything but the ACK of the next segments.
     #[inline(never)]
     fn at_sender_unexpected(&mut self, at: u64, leg: &Leg, ack: AckIn) {
+        // The sender runs ahead of the clock here: no later event changes when the host comes to this ACK.
+        let Some(at) = self.flows[leg.flow as usize].processed_at(at, &ack, self.grid) else { return };
+        if at >= self.wire.end {
+            return;
+        }
         self.before(at, leg.flow as usize);
         self.wire.note_late(at);
         let target = &mut self.flows[leg.flow as usize];

@@ -6,7 +6,7 @@ use crate::packet;
 use crate::receiver::Receiver;
 use crate::sender::app::App;
 use crate::sender::segmentation::Segmentation;
-use crate::sender::{Port, Sender};
+use crate::sender::{AckIn, Port, Sender};
 use crate::wire::{Content, SYN, Wire};
 
 /// One connection.
@@ -67,6 +67,24 @@ impl Flow {
         if self.sender.is_offered_a_tuned_window() && next >= self.sender.acked() {
             self.sender.offer(self.receiver.offered(next));
         }
+    }
+
+    /// Time at which the sender's host has processed an ACK that arrives at `now`: at once, unless the host needs time. `None`
+    /// if the host has no room for the ACK. Delivery is recorded up to then.
+    #[inline]
+    pub(crate) fn processed_at(&mut self, now: u64, ack: &AckIn, step: u64) -> Option<u64> {
+        if self.sender.processor.is_none() {
+            return Some(now);
+        }
+        let una = self.sender.acked();
+        let at = self.sender.processor.as_mut().map_or(Some(now), |host| host.accept(now, ack, una))?;
+        self.keep_grid(at, step);
+        Some(at)
+    }
+
+    /// Time at which the sender's host has processed all ACKs that have arrived; zero if it needs no time.
+    pub(crate) fn processes_until(&self) -> u64 {
+        self.sender.processor.as_ref().map_or(0, |host| host.free_at())
     }
 
     /// Starts the delivery record when the connection is established.

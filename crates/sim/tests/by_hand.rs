@@ -211,6 +211,29 @@ fn the_third_duplicate_retransmits_one_lost_segment_and_halves_the_window() {
 }
 
 #[test]
+fn acks_wait_for_a_host_that_needs_time_for_each_segment_that_they_make_it_visit() {
+    // As above with SACK, and 5 ms for each segment visited. The duplicate at 202 has the new block 10 to 11: two segments from 9
+    // on, 10 ms. At each further one the block has grown by a segment: 5 ms. They are processed at 212, 217, 222, ... 252. The
+    // first two send 19 and 20, the third retransmits 9, the seventh at 242 reduces the pipe to the window, and 247 and 252
+    // release 21 and 22. The duplicates of 19 and 20 arrive at 313 and 318, and take 5 ms each: 23 at 318 and 24 at 323. The ACK
+    // of 9, up to 21, arrives at 222 + 101 = 323 and has no blocks: 25.
+    let mut network = overflow(Recovery::Sack, 8, 324);
+    network.flows[0].stack.sack_walk = 5 * MS;
+    let (outcome, sent) = watch(&network, Kind::Data);
+    assert_eq!(retransmissions(&sent), [(222, 9)]);
+    let expected = [(212, 19), (217, 20), (247, 21), (252, 22), (318, 23), (323, 24), (323, 25)];
+    assert_eq!(new_data_from(&sent, 200), expected);
+    assert_eq!((outcome.flows[0].delivered, outcome.flows[0].timeouts), (21, 0));
+
+    // With room for one ACK those that arrive before 212 are lost. The duplicate of 19 arrives at 313: its block has grown from 11
+    // to 20, nine segments, 45 ms. More than three segments above 9 are SACKed.
+    network.flows[0].stack.ack_backlog = 1;
+    network.end = Nanos(359 * MS);
+    let (_, sent) = watch(&network, Kind::Data);
+    assert_eq!((retransmissions(&sent), &new_data_from(&sent, 200)[..1]), (vec![(358, 9)], &[(212, 19)][..]));
+}
+
+#[test]
 fn the_kinds_of_recovery_differ_with_two_lost_segments() {
     // Buffer 7: 0 to 7 pass, 8 and 9 are lost. The ACKs at 101 to 108 ms release 10 to 17, whose duplicates
     // arrive from 202 to 209; limited transmit sends 18 and 19; 8 is retransmitted at 204 and acknowledged

@@ -142,6 +142,31 @@ fn modes_agree_when_segments_come_to_a_host_that_wakes() {
     }
 }
 
+#[test]
+fn modes_agree_while_acks_wait_for_the_host() {
+    for (walk, backlog) in [(1, u32::MAX), (100, u32::MAX), (1000, 20), (20_000, 3)] {
+        same_in_both_modes(Case { walk, backlog, flows: 3, mbit_s: 50, ..Case::default() });
+        same_in_both_modes(Case {
+            walk,
+            backlog,
+            loss: 0.01,
+            flows: 5,
+            handshake: true,
+            every: 2,
+            ..Case::default()
+        });
+        // Runs that end with their last flow, beside one whose host is ahead of the clock by then.
+        let finite = Case {
+            bytes: Some(2_000_000),
+            unlimited_too: true,
+            flows: 4,
+            pauses: vec![200],
+            ..Case::default()
+        };
+        same_in_both_modes(Case { walk, backlog, ..finite });
+    }
+}
+
 /// Debug builds assert that no packet leaves after the end of the run.
 #[test]
 fn modes_agree_when_the_run_ends_while_a_host_wakes() {

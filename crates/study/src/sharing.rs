@@ -64,6 +64,13 @@ fn policy(scheme: &SchemeSpec) -> Result<Option<Policy>, PolicyError> {
 /// accepted. A connection that continues after an idle time has measurements of its own.
 pub(crate) fn check_company(built: &Built, place: impl Fn(usize) -> String) -> Result<(), Refusal> {
     let flows = &built.network.flows;
+    let shares = |needs: Signals| needs.has(Signals::PLAN) || needs.has(Signals::SHARED_WINDOW);
+    if flows.iter().any(|flow| shares(flow.chain.needs()))
+        && let Some((_, &group)) = flows.iter().zip(&built.group).find(|(flow, _)| flow.stack.sack_walk > 0)
+    {
+        let why = "other connections of this run share state, in whose order no host delays ACKs".into();
+        return Err(Refusal { key: format!("{}.sack_walk", place(group)), why });
+    }
     let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
     for flow in flows {
         *sizes.entry(flow.sharing.cluster).or_default() += 1;

@@ -19,6 +19,15 @@ fn count(rows: &[&Judged], verdict: Verdict) -> usize {
     rows.iter().filter(|row| row.verdict == verdict).count()
 }
 
+/// The experiments that versions measured which are not that of the whole.
+fn later(evidence: &Evidence) -> String {
+    let of = |(version, names): (&str, Vec<String>)| {
+        let names: Vec<String> = names.iter().map(|name| code(name)).collect();
+        format!(" Of version {}: {}.", text(version), names.join(", "))
+    };
+    evidence.later().into_iter().map(of).collect()
+}
+
 pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) -> String {
     let mut out = format!("# Five papers, run again\n\n![Every line beside the paper]({OVERVIEW})\n\n");
     let counted = counted(judged);
@@ -94,11 +103,12 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         .map(|one| one.packet_hops as f64)
         .sum();
     out += &format!(
-        "These pages are made from `results.json`, written by {} (version {}). They rest on {:.1} billion packet hops; \
+        "These pages are made from `results.json`, written by {} (version {}).{} They rest on {:.1} billion packet hops; \
          a run that several experiments share is counted once for each. The same command gives the same bytes. `{VERDICTS}` has every \
          verdict, statement and point under stable names. To cite: `CITATION.cff` of the repository, and the name of the line.\n\n",
         code(&evidence.provenance.command),
         text(&evidence.provenance.version),
+        later(evidence),
         hops / 1e9
     );
     for paper in &library.papers {

@@ -51,7 +51,11 @@ fn kept(filter: &Filter, flow: &FlowResult, payload: f64) -> Result<bool, String
         && filter.size_below.as_ref().map(packets).transpose()?.is_none_or(|limit| size < limit)
         && filter.lossless.is_none_or(|wanted| wanted == lossless)
         && filter.lossy.is_none_or(|wanted| wanted != lossless)
-        && filter.finished.is_none_or(|wanted| wanted == flow.completion_s.is_some()))
+        && filter.finished.is_none_or(|wanted| wanted == flow.completion_s.is_some())
+        && filter
+            .exit
+            .as_ref()
+            .is_none_or(|word| flow.startup_exit.is_some_and(|exit| exit.reason.label() == word)))
 }
 
 /// Values of one flow: none if there is nothing to measure, several for rounds.

@@ -142,6 +142,10 @@ macro_rules! stack_setters {
             recovery: kind::Word<Recovery>;
             /// Response of NewReno to partial ACKs.
             partial_acks: kind::Word<PartialAcks>;
+            /// Time of the sending host for each packet that it visits to mark those that an ACK reports.
+            sack_walk: kind::Time;
+            /// ACKs that may wait for the sending host.
+            ack_backlog: kind::Whole;
             /// Initial window, at least one packet.
             initial_window: kind::InitialWindow;
             /// Initial slow-start threshold, at least one packet.

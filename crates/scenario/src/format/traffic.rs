@@ -59,6 +59,18 @@ pub const STACK: &[Key] = &[
         "`\"impatient\"`",
         "response to an ACK of a part of the data that was outstanding when recovery began; only with recovery `newreno`, not under profile `linux`: see below",
     ),
+    optional(
+        "sack_walk",
+        TIME,
+        "no time",
+        "time that the sending host needs for each packet of its retransmission queue that it visits to mark those that an ACK reports; ACKs wait meanwhile; only under profile `rfc` with recovery `sack`: see below",
+    ),
+    optional(
+        "ack_backlog",
+        Kind::Integer { min: 1, max: limits::BACKLOG },
+        "all of them",
+        "ACKs that may wait for the sending host, the one in hand included; further ones are lost; only with `sack_walk`",
+    ),
     habit("initial_window", Kind::InitialWindow, "initial window, at least one packet"),
     optional(
         "initial_ssthresh",

@@ -34,6 +34,8 @@ pub struct FlowGroup {
     pub recovery: Recovery,
     /// Response to partial ACKs; `Impatient` if not [`FlowGroup::has_partial_acks`].
     pub partial_acks: PartialAcks,
+    /// Processor time that selective ACKs cost the sending host; none if not [`FlowGroup::has_processor`].
+    pub processor: Option<Processor>,
     /// Initial window, payload bytes; at least one packet.
     pub initial_window: u64,
     /// Initial slow-start threshold, payload bytes; if `None`, infinite.
@@ -79,6 +81,11 @@ impl FlowGroup {
         self.recovery == Recovery::NewReno && !self.profile.detects_by_time()
     }
 
+    /// Whether [`FlowGroup::processor`] has a choice: it is the cost of the scoreboard of profile rfc.
+    pub fn has_processor(&self) -> bool {
+        self.recovery == Recovery::Sack && self.profile == Profile::Rfc
+    }
+
     /// Mean number of connections in a run of this duration.
     pub fn expected(&self, duration: Option<Nanos>) -> f64 {
         let run = duration.unwrap_or(Nanos::ZERO).0 as f64;
@@ -100,6 +107,15 @@ impl FlowGroup {
     pub fn flow_name(&self, index: u32) -> String {
         format!("{}.{index}", self.name)
     }
+}
+
+/// Processor of a sending host that searches its retransmission queue for what an ACK reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// Time for each packet of the queue that an ACK makes it visit.
+    pub walk: Nanos,
+    /// ACKs that may wait for it; further ones are lost. If `None`, without limit.
+    pub backlog: Option<u32>,
 }
 
 /// Traffic of the connections of a group.

@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::format;
 use crate::limits;
 use crate::model::{
-    DataInSyn, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, PartialAcks, Reads, Receiver,
-    Recovery, Source, Start, UdpSource,
+    DataInSyn, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, PartialAcks, Processor, Reads,
+    Receiver, Recovery, Source, Start, UdpSource,
 };
 use crate::profile::{InitialWindow, Profile, Stack};
 use crate::quantity::show_time;
@@ -62,6 +62,7 @@ pub(super) fn stack(
             .get("recovery")
             .map_or(Ok(stack.recovery), |item| item.choice(Recovery::from_word))?,
         partial_acks: PartialAcks::Impatient,
+        processor: None,
         initial_window: match table.get("initial_window") {
             Some(item) => match item.value().as_str().and_then(InitialWindow::from_word) {
                 Some(rule) => rule.bytes(payload),
@@ -107,6 +108,7 @@ pub(super) fn stack(
             .get("extra_rtt")
             .map_or(Ok(Dist::Fixed(Nanos::ZERO)), |item| item.dist(Item::time))?,
     };
+    let group = FlowGroup { processor: processor(table, &group)?, ..group };
     match table.get("partial_acks") {
         Some(item) if !group.has_partial_acks() => {
             let why = format!(
@@ -119,6 +121,27 @@ pub(super) fn stack(
         Some(item) => Ok(FlowGroup { partial_acks: item.choice(PartialAcks::from_word)?, ..group }),
         None => Ok(group),
     }
+}
+
+/// Processor time of selective ACKs.
+fn processor(table: &Table<'_>, group: &FlowGroup) -> Result<Option<Processor>, Error> {
+    let (walk, backlog) = (table.get("sack_walk"), table.get("ack_backlog"));
+    let Some(item) = walk.as_ref().or(backlog.as_ref()) else { return Ok(None) };
+    if !group.has_processor() {
+        let why = format!(
+            "only profile rfc with recovery sack takes it: this is {}, {}",
+            group.profile.word(),
+            group.recovery.word()
+        );
+        return Err(item.invalid(why));
+    }
+    let Some(walk) = walk else {
+        return Err(item
+            .invalid("ACKs wait only for a host that needs time")
+            .expecting("sack_walk beside it"));
+    };
+    let backlog = backlog.map(|item| item.integer()).transpose()?;
+    Ok(Some(Processor { walk: walk.time()?, backlog: backlog.map(|acks| acks as u32) }))
 }
 
 /// Whether the stack paces: only that of Linux has the rule.

@@ -186,6 +186,16 @@ pub(crate) const CASES: &[Case] = &[
     ),
     (
         12,
+        "recovery = \"newreno\"\nsack_walk = \"100 ns\"",
+        "base.toml:13:13: flow[0].sack_walk = \"100 ns\": only profile rfc with recovery sack takes it: this is rfc, newreno",
+    ),
+    (
+        12,
+        "ack_backlog = 256",
+        "base.toml:12:15: flow[0].ack_backlog = 256: ACKs wait only for a host that needs time; expected sack_walk beside it",
+    ),
+    (
+        12,
         "profile = \"bsd\"",
         "base.toml:12:11: flow[0].profile = \"bsd\": there is no \"bsd\"; expected one of: rfc, ns2, linux, quinn",
     ),
@@ -258,7 +268,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "ssthresh = \"10 packets\"",
-        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, partial_acks, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
+        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, partial_acks, sack_walk, ack_backlog, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
     ),
     (
         12,
@@ -331,7 +341,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "[[telnet]]\nrounds = { count = 2, idle = \"1 s\" }",
-        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, partial_acks, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
+        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, partial_acks, sack_walk, ack_backlog, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
     ),
     (
         12,

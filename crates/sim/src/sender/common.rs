@@ -1,6 +1,7 @@
 //! The state that every kind of sender has, and the report of an ACK to the schemes.
 
 use super::app::App;
+use super::processor::Processor;
 use super::routers::{Carries, Routers};
 use super::rto::Rto;
 use super::stack::{IdleRestart, ReceiveWindow, Stack};
@@ -156,6 +157,8 @@ pub struct Common {
     /// Plan for the next transfer, where a memory of the path proposes one.
     pub(crate) plan: Plan,
     pub(crate) routers: Routers,
+    /// The host, where ACKs wait for it.
+    pub(crate) processor: Option<Box<Processor>>,
 }
 
 impl Common {
@@ -166,14 +169,15 @@ impl Common {
         let wants_sent = needs.has(Signals::SENT);
         let carries = Carries::of(needs);
         let app_at = app.start();
+        let processor = Processor::of(&stack);
         Self {
             una: 0,
             nxt: 0,
             max: 0,
             available: 0,
             write_end: u32::MAX,
-            // An ACK with a rate sample, or with feedback of routers, takes the long path.
-            orderly: !wants_rate && carries == Carries::Nothing,
+            // An ACK with a rate sample, with feedback of routers, or that waits for the host takes the long path.
+            orderly: !wants_rate && carries == Carries::Nothing && stack.sack_walk == 0,
             noted: wants_sent
                 || wants_rate
                 || stack.ecn
@@ -206,6 +210,7 @@ impl Common {
             exit_segment: None,
             plan: Plan::default(),
             routers: Routers { carries, ..Routers::default() },
+            processor,
         }
     }
 

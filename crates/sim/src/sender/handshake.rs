@@ -85,7 +85,7 @@ where
         self.delivered += u64::from(acked);
         self.connect(now, handshake_rtt);
         self.app.established(now);
-        self.orderly = !self.chain.needs().has(Signals::RATE);
+        self.orderly = !self.chain.needs().has(Signals::RATE) && self.processor.is_none();
         self.start_up(now, self.app.unsent_bytes(acked, self.mss));
         self.on_write();
         self.on_written(now);

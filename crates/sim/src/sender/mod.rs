@@ -25,6 +25,7 @@ mod driven;
 mod handshake;
 pub mod info;
 mod linux;
+mod processor;
 pub(crate) mod rfc;
 pub(crate) mod routers;
 pub mod rto;

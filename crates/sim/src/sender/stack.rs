@@ -221,6 +221,11 @@ pub struct Stack {
     pub recovery: Recovery,
     /// Rule of [`Recovery::NewReno`] for partial ACKs.
     pub partial_acks: PartialAcks,
+    /// Time of the host for each packet that it visits to mark those that an ACK reports; zero takes no time. Only with
+    /// [`Recovery::Sack`].
+    pub sack_walk: u64,
+    /// ACKs that may wait for the host; further ones are lost.
+    pub ack_backlog: u32,
     /// ns-2's departures from the RFCs in recovery: see `docs/validation.md`.
     pub ns2: bool,
     /// Initial and restart window.

@@ -56,6 +56,9 @@ pub(crate) const RED: RedConfig = RedConfig {
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) recovery: Recovery,
+    /// Time of the sending host for each segment that an ACK makes it visit, microseconds.
+    pub(crate) walk: u64,
+    pub(crate) backlog: u32,
     pub(crate) ns2: bool,
     pub(crate) flows: usize,
     pub(crate) mbit_s: u64,
@@ -86,6 +89,8 @@ impl Default for Case {
     fn default() -> Self {
         Self {
             recovery: Recovery::Sack,
+            walk: 0,
+            backlog: u32::MAX,
             ns2: false,
             flows: 1,
             mbit_s: 10,
@@ -121,6 +126,8 @@ pub(crate) fn stack(case: &Case) -> Stack {
     Stack {
         mss: 960,
         recovery: case.recovery,
+        sack_walk: case.walk * 1000,
+        ack_backlog: case.backlog,
         initial_window: case.initial_window,
         initial_ssthresh: case.ssthresh,
         receive_window: case.reads.map_or(ReceiveWindow::fixed(100_000), |reads| {

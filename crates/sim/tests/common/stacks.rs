@@ -11,6 +11,8 @@ pub(crate) fn rfc() -> Stack {
         mss: 1000,
         recovery: Recovery::Sack,
         partial_acks: PartialAcks::Impatient,
+        sack_walk: 0,
+        ack_backlog: u32::MAX,
         ns2: false,
         initial_window: 1,
         initial_ssthresh: None,

@@ -65,6 +65,8 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
             scenario::PartialAcks::SlowButSteady => PartialAcks::SlowButSteady,
             scenario::PartialAcks::Ns2Of2002 => PartialAcks::Ns2Of2002,
         },
+        sack_walk: group.processor.map_or(0, |processor| processor.walk.0),
+        ack_backlog: group.processor.and_then(|processor| processor.backlog).unwrap_or(u32::MAX),
         ns2,
         initial_window: segments(group.initial_window, mss),
         initial_ssthresh: group.initial_ssthresh.map(|bytes| segments(bytes, mss)),

@@ -44,7 +44,8 @@ impl Connection<Rfc> {
         if in_order {
             self.own.board.forget_blocks();
         }
-        self.orderly = in_order && self.routers.carries == Carries::Nothing;
+        self.orderly =
+            in_order && self.routers.carries == Carries::Nothing && self.common.processor.is_none();
     }
 
     /// Whether an ACK up to `ack` is partial: it acknowledges something new, but not all that was outstanding when
