@@ -120,7 +120,6 @@ fn pages(scale: Scale) -> BoxedStrategy<String> {
 /// Keys of every TCP connection, each with the probability `share`.
 fn connection(scale: Scale, share: f64) -> BoxedStrategy<String> {
     let window = || prop_oneof![packets(100), Just("\"unlimited\"".to_owned())].boxed();
-    let rules = word(&["rfc3390", "rfc6928", "rfc9002"]);
     lines(vec![
         line(0.7, "profile", word(&["rfc", "ns2", "linux", "quinn"])),
         scheme::keys(),
@@ -128,7 +127,7 @@ fn connection(scale: Scale, share: f64) -> BoxedStrategy<String> {
         line(share / 3.0, "partial_acks", word(&["impatient", "slow-but-steady", "ns2-2002"])),
         line(share / 3.0, "sack_walk", time(1_000_000)),
         line(share / 9.0, "ack_backlog", (1..300_u32).prop_map(|acks| acks.to_string()).boxed()),
-        line(share, "initial_window", prop_oneof![packets(100), rules].boxed()),
+        first_window(share),
         line(share, "initial_ssthresh", window()),
         line(share, "receive_window", window()),
         line(share / 3.0, "initial_receive_window", packets(50)),
@@ -143,13 +142,26 @@ fn connection(scale: Scale, share: f64) -> BoxedStrategy<String> {
         line(share, "min_rto", time(10_000_000_000)),
         line(share, "rto_granularity", time(500_000_000)),
         line(share, "idle_restart", word(&["restart", "keep", "validate", "pace"])),
-        line(share / 3.0, "paced", flag()),
         line(share, "limited_transmit", flag()),
         line(share, "handshake", flag()),
         line(share / 3.0, "data_in_syn", word(&["never", "tfo", "t/tcp"])),
         line(share, "cluster", word(&["one", "two"])),
         line(share, "extra_rtt", delays(scale)),
     ])
+}
+
+/// The initial window and its pacing. A pace of its own is possible with some windows only.
+fn first_window(share: f64) -> BoxedStrategy<String> {
+    let rules = word(&["rfc3390", "rfc6928", "rfc9002"]);
+    let any = lines(vec![
+        line(share, "initial_window", prop_oneof![packets(100), rules].boxed()),
+        line(share / 3.0, "paced", flag()),
+    ]);
+    let own = (11..100_u64, 0.0..1.0).prop_map(|(window, more)| {
+        let pace = window + (more * window as f64) as u64;
+        format!("initial_window = \"{window} packets\"\npaced = true\ninitial_pace = \"{pace} packets\"\n")
+    });
+    prop_oneof![9 => any, 1 => own.boxed()].boxed()
 }
 
 /// A `[[udp]]` that sends at most some hundred packets.

@@ -55,7 +55,8 @@ pub(crate) struct Options {
     inputs: Vec<OsString>,
     /// Schemes to compare, each a start-up and an avoidance scheme joined by +: slow-start+reno,hystart+++cubic. Settings in
     /// which the stack differs follow an @, joined by +: hystart-linux+cubic@iw30+paced. They are iw30 (initial window,
-    /// packets), ssthresh=50 (initial slow-start threshold, packets) or ssthresh=bdp, paced, idle=keep
+    /// packets), ssthresh=50 (initial slow-start threshold, packets) or ssthresh=bdp, paced or paced=40 (initial window, packets in
+    /// a round-trip time), idle=keep
     #[arg(long = "scheme", value_name = "CHAINS", value_delimiter = ',')]
     #[arg(value_parser = Chains(&PROPOSED_CHAINS), hide_possible_values = true)]
     schemes: Vec<String>,

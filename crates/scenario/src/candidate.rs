@@ -31,6 +31,8 @@ pub struct Settings {
     pub ssthresh: Option<Threshold>,
     /// Whether the stack paces what it sends.
     pub paced: bool,
+    /// Pace of the initial window, packets in a round-trip time, as a plan of the gateway has one; only of a paced candidate.
+    pub pace: Option<u64>,
     /// Whether the window stays after an idle time.
     pub keeps_window: bool,
 }
@@ -55,7 +57,7 @@ impl Threshold {
 }
 
 /// One setting of each kind, as it is written.
-pub const SETTINGS: [&str; 5] = ["iw30", "ssthresh=50", "ssthresh=bdp", "paced", "idle=keep"];
+pub const SETTINGS: [&str; 6] = ["iw30", "ssthresh=50", "ssthresh=bdp", "paced", "paced=40", "idle=keep"];
 
 impl Settings {
     /// Reads settings joined by `+`: `iw30+paced`.
@@ -88,6 +90,10 @@ impl Settings {
             }
             None => {}
         }
+        if let Some(digits) = word.strip_prefix("paced=") {
+            self.pace = Some(packets(word, digits)?);
+            return Ok(std::mem::replace(&mut self.paced, true));
+        }
         match word {
             "paced" => Ok(std::mem::replace(&mut self.paced, true)),
             "idle=keep" => Ok(std::mem::replace(&mut self.keeps_window, true)),
@@ -103,7 +109,7 @@ impl Settings {
             Threshold::Packets(packets) => format!("ssthresh={packets}"),
             Threshold::Bdp => "ssthresh=bdp".into(),
         }));
-        words.extend(self.paced.then(|| "paced".into()));
+        words.extend(self.paced.then(|| self.pace.map_or("paced".into(), |pace| format!("paced={pace}"))));
         words.extend(self.keeps_window.then(|| "idle=keep".into()));
         words.join("+")
     }
@@ -122,8 +128,9 @@ fn packets(word: &str, digits: &str) -> Result<u64, Error> {
     let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten();
     match number {
         Some(packets) if (1..=limits::WINDOW).contains(&packets) => Ok(packets),
-        _ => Err(Error::invalid(format!("the setting {word:?} has no number of packets"))
-            .expecting(format!("a whole number from 1 to {}, such as iw30 or ssthresh=50", limits::WINDOW))),
+        _ => Err(Error::invalid(format!("the setting {word:?} has no number of packets")).expecting(
+            format!("a whole number from 1 to {}, such as iw30, ssthresh=50 or paced=40", limits::WINDOW),
+        )),
     }
 }
 
@@ -162,7 +169,7 @@ impl Candidate {
     /// Gives the scheme and the settings to a flow whose packets carry `payload` bytes, on a path with a bandwidth-delay
     /// product of `bdp` packets.
     pub fn apply(&self, flow: &mut FlowGroup, payload: u32, bdp: u64) {
-        let Settings { initial_window, ssthresh, paced, keeps_window } = self.settings;
+        let Settings { initial_window, ssthresh, paced, pace, keeps_window } = self.settings;
         let bytes = |packets: u64| packets * u64::from(payload);
         flow.scheme = self.scheme.clone();
         if let Some(packets) = initial_window {
@@ -172,6 +179,10 @@ impl Candidate {
             flow.initial_ssthresh = Some(bytes(threshold.packets(bdp)));
         }
         flow.paced |= paced;
+        // The pace of another window is no longer one of this window.
+        if initial_window.is_some() || pace.is_some() {
+            flow.initial_pace = pace.map(bytes);
+        }
         if keeps_window {
             flow.idle_restart = IdleRestart::Keep;
         }
@@ -204,6 +215,7 @@ mod tests {
             ("hystart+++cubic@paced+iw60", "hystart+++cubic@iw60+paced"),
             ("slow-start+reno@idle=keep+ssthresh=50+iw4", "slow-start+reno@iw4+ssthresh=50+idle=keep"),
             ("bbr@ssthresh=bdp", "bbr@ssthresh=bdp"),
+            ("hystart-linux+cubic@paced=40+iw33", "hystart-linux+cubic@iw33+paced=40"),
         ] {
             let candidate = Candidate::parse(text).expect(text);
             assert_eq!(candidate.label(), label);
@@ -216,15 +228,24 @@ mod tests {
         let why = |text: &str| Candidate::parse(text).expect_err(text).to_string();
         assert_eq!(
             why("slow-start+reno@pacd"),
-            "there is no setting \"pacd\"; expected one of: iw30, ssthresh=50, ssthresh=bdp, paced, idle=keep; did you mean \
-             \"paced\"?"
+            "there is no setting \"pacd\"; expected one of: iw30, ssthresh=50, ssthresh=bdp, paced, paced=40, idle=keep; did \
+             you mean \"paced\"?"
         );
         assert!(why("slow-start+reno@").contains("there is no setting \"\""));
         assert!(why("slow-start+reno@iw30+iw60").contains("iw60 is given twice, or another of its kind"));
+        assert!(why("slow-start+reno@paced+paced=9").contains("paced=9 is given twice"));
         assert!(why("slow-start+reno@ssthresh=bdp+ssthresh=9").contains("ssthresh=9 is given twice"));
-        for text in
-            ["iw", "iw0", "iw-1", "iw1e3", "iw99999999999999999999", "ssthresh=", "ssthresh=0", "iw1000001"]
-        {
+        for text in [
+            "iw",
+            "iw0",
+            "iw-1",
+            "iw1e3",
+            "iw99999999999999999999",
+            "ssthresh=",
+            "ssthresh=0",
+            "paced=",
+            "iw1000001",
+        ] {
             let why = why(&format!("slow-start+reno@{text}"));
             assert!(
                 why.contains("has no number of packets; expected a whole number from 1 to 1000000"),
@@ -250,6 +271,17 @@ mod tests {
         assert_eq!(with(scheme), *given, "the stack's own");
         let expected = FlowGroup { initial_window: 60 * 1448, paced: true, ..given.clone() };
         assert_eq!(with("hystart-linux+cubic@iw60+paced"), expected);
+        let expected = FlowGroup {
+            initial_window: 33 * 1448,
+            paced: true,
+            initial_pace: Some(40 * 1448),
+            ..given.clone()
+        };
+        assert_eq!(with("hystart-linux+cubic@iw33+paced=40"), expected);
+        // Another window has no pace of the one before.
+        let mut flow = expected;
+        Candidate::parse("hystart-linux+cubic@iw60").expect("a label").apply(&mut flow, 1448, 33);
+        assert_eq!((flow.initial_window, flow.paced, flow.initial_pace), (60 * 1448, true, None));
         let expected = FlowGroup { initial_ssthresh: Some(33 * 1448), ..given.clone() };
         assert_eq!(with("hystart-linux+cubic@ssthresh=bdp"), expected);
         let expected =

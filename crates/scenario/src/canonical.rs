@@ -217,6 +217,9 @@ fn stack(flow: &FlowGroup, out: &mut Tree) {
     if flow.paced {
         out.set("paced", Value::Flag(true));
     }
+    if let Some(pace) = flow.initial_pace {
+        out.set("initial_pace", bytes(pace));
+    }
     out.set("limited_transmit", Value::Flag(flow.limited_transmit));
     out.set("handshake", Value::Flag(flow.handshake));
     out.set("data_in_syn", Value::text(flow.data_in_syn.word()));

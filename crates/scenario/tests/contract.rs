@@ -105,6 +105,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             rto_granularity: Nanos::from_millis(10),
             idle_restart: IdleRestart::Restart,
             paced: false,
+            initial_pace: None,
             limited_transmit: true,
             handshake: true,
             data_in_syn: DataInSyn::Never,

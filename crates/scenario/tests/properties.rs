@@ -217,6 +217,7 @@ prop_compose! {
             },
             min_rto: timers.1, rto_granularity: timers.2, idle_restart,
             paced: flags.1 && profile == Profile::Linux,
+            initial_pace: Some(windows.0 + windows.0 / 2).filter(|_| flags.0),
             limited_transmit: flags.1, handshake: flags.2, data_in_syn, cluster,
             endpoints: Endpoints::Path(if flags.3 { Direction::Forward } else { Direction::Reverse }),
             extra_rtt,
@@ -298,6 +299,7 @@ fn within_limits(flow: FlowGroup, payload: u64) -> FlowGroup {
     FlowGroup {
         initial_window: window(flow.initial_window),
         initial_ssthresh: flow.initial_ssthresh.map(window),
+        initial_pace: flow.initial_pace.map(window),
         receive_window: flow.receive_window.map(window),
         initial_receive_window: flow.initial_receive_window.map(|first| window(first / 2).max(payload)),
         receiver_reads: match flow.receiver_reads {
@@ -335,7 +337,11 @@ prop_compose! {
             if flow.profile == Profile::Quinn && scenario.packet.size < 1228 {
                 flow.profile = Profile::Linux;
             }
-            *flow = within_limits(flow.clone(), scenario.packet.payload(flow.profile).into());
+            let payload = scenario.packet.payload(flow.profile);
+            *flow = within_limits(flow.clone(), payload.into());
+            if flow.initial_pace_conflict(payload).is_some() {
+                flow.initial_pace = None;
+            }
             flow.name = format!("f{i}");
             if flow.expected(scenario.duration) > 10_000.0 {
                 flow.count = Some(1);

@@ -1,6 +1,6 @@
 //! Each kind of damage to a correct log makes the auditor report the matching rule.
 
-use crate::common::{self, Case, MS, audited, network};
+use crate::common::{self, Case, MS, audited, network, stacks};
 use firstflight_net::link::Passage;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_sim::audit::{Event, Rule, audit};
@@ -8,6 +8,7 @@ use firstflight_sim::config::{Network, QueueConfig};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::Kind;
 use firstflight_sim::outcome::Outcome;
+use firstflight_sim::sender::stack::Stack;
 
 /// A lossy run of two flows and a UDP source, with its correct log.
 fn sound() -> (Network, Outcome, Vec<Event>) {
@@ -206,6 +207,21 @@ fn a_retransmission_flagged_as_new_data_breaks_window() {
         };
         *retransmission = false;
     });
+}
+
+#[test]
+fn a_first_window_at_linuxs_own_pace_breaks_a_slower_one() {
+    let mut network = network(&Case { flows: 1, seconds: 1, ..Case::default() });
+    let stack = Stack { paced: true, handshake: true, initial_window: 20, ..stacks::linux() };
+    network.flows[0].stack = stack;
+    for (kept, broken) in [(Some(24), false), (None, true)] {
+        network.flows[0].stack.initial_pace = kept;
+        let (outcome, recorder) = audited(&network, Mode::Fused);
+        network.flows[0].stack.initial_pace = Some(24);
+        let violations = audit(&network, &outcome, &recorder.log);
+        assert_eq!(violations.iter().any(|violation| violation.rule == Rule::Pace), broken, "{violations:?}");
+        assert!(broken || violations.is_empty(), "{violations:?}");
+    }
 }
 
 #[test]

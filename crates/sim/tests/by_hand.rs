@@ -137,6 +137,25 @@ fn linux_paces_a_first_flight_from_the_tenth_packet_at_twice_the_window_a_round_
 }
 
 #[test]
+fn a_first_flight_leaves_at_its_own_pace_until_a_window_is_acknowledged() {
+    // The handshake's RTT is 100 ms. The first ten of 20 segments leave at 100 ms, the others at the pace: 25 in 100 ms, one every
+    // 4 ms. The link is fast, so the ACK of each segment comes 100 ms after it has left, from 200 ms on, and each makes room for two
+    // segments. The segment at 200 ms leaves 56 ms after the pacer would have let it, so half of the next gap is saved: 202 ms, then
+    // one every 4 ms. The twentieth segment is acknowledged at 240 ms, when no queue stands: the pace ends with the segment at 242 ms.
+    // The window is 40, and twice as many segments in 100 ms are one every 1.25 ms.
+    let mut network = path(FAST, QueueConfig::Unlimited, 250);
+    let flow = &mut network.flows[0];
+    flow.stack = Stack { paced: true, initial_pace: Some(25), handshake: true, ..stacks::linux() };
+    flow.stack.initial_window = 20;
+    let sent = watch(&network, Kind::Data).1.into_iter().filter(|(_, segment, _)| *segment != SYN);
+    let sent: Vec<_> = sent.map(|(at, ..)| at).collect();
+    let paced = |from: u64, count: u64| (0..count).map(move |place| from + 4 * place);
+    let own = (0..7).map(|place| (242.0 + 1.25 * f64::from(place)) as u64);
+    let expected = [100; 10].into_iter().chain(paced(104, 10)).chain([200]).chain(paced(202, 10)).chain(own);
+    assert_eq!(sent, expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn quinn_fills_its_window_but_for_one_packet_and_paces_at_1_25_windows_a_round_trip() {
     // The handshake's RTT is 100 ms. Of a window of 30 packets 29 may leave. The bucket holds ten packets, and the time since the
     // connection began fills it a second time. 30 packets in 100 ms at 1.25 times: ten in 26.666 ms.

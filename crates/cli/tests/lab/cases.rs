@@ -142,6 +142,10 @@ fn a_scenario_that_the_kernel_cannot_run_is_refused_by_key() {
             ["flow[1].initial_ssthresh", "one threshold in a run"],
         ),
         (flow("lifetime = \"1 s\""), ["flow[0].lifetime", "expected size"]),
+        (
+            flow("initial_window = \"20 packets\"\npaced = true\ninitial_pace = \"30 packets\""),
+            ["flow[0].initial_pace", "no socket option sets it"],
+        ),
         (format!("duration = \"700 s\"\n{}", flow("")), ["duration = \"700 s\"", "at most 600 s"]),
         (graph.into(), ["link", "expected [path]"]),
     ] {

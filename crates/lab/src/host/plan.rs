@@ -256,6 +256,11 @@ fn check_group(group: &FlowGroup, key: &dyn Fn(&str) -> String) -> Result<(), Re
             "Linux has restart and keep",
         ),
         ("limited_transmit", group.limited_transmit, "Linux has limited transmit always"),
+        (
+            "initial_pace",
+            group.initial_pace.is_none(),
+            "no socket option sets it; the gateway's program in the kernel does (firstflight gateway)",
+        ),
         ("handshake", group.handshake, "a Linux connection has a handshake"),
         (
             "data_in_syn",

@@ -121,6 +121,7 @@ fn check(group: &FlowGroup, key: &dyn Fn(&str) -> String) -> Result<(), Refusal>
         ("handshake", group.handshake == stack.handshake, "a QUIC connection has a handshake"),
         ("data_in_syn", group.data_in_syn == DataInSyn::Never, "a first connection has no ticket for 0-RTT"),
         ("paced", !group.paced, "quinn always paces, at 1.25 windows a round trip"),
+        ("initial_pace", group.initial_pace.is_none(), "quinn always paces, at 1.25 windows a round trip"),
         ("cluster", group.cluster.is_none(), "connections of a run share no memory of the path"),
     ];
     match all.into_iter().find(|(_, fits, _)| !fits) {

@@ -170,6 +170,8 @@ macro_rules! stack_setters {
             idle_restart: kind::Word<IdleRestart>;
             /// Whether the stack paces what it sends; only profile `linux` can.
             paced: kind::Flag;
+            /// Pace of the initial window, in a round-trip time; only of a paced flow.
+            initial_pace: kind::Amount;
             /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
             limited_transmit: kind::Flag;
             /// Whether a handshake precedes the data.

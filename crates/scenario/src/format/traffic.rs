@@ -114,6 +114,12 @@ pub const STACK: &[Key] = &[
         "`false`",
         "whether the stack paces what it sends, as Linux does with the queueing discipline fq: after ten packets, at twice the window a round trip, from half the threshold on at 1.2 times; only under profile `linux`",
     ),
+    optional(
+        "initial_pace",
+        Kind::Amount,
+        "the stack's: twice `initial_window`",
+        "pace of the initial window, in a round-trip time, as a plan of the gateway has one: see below; at least `initial_window` and less than twice as much; only with `paced` and a handshake",
+    ),
     habit(
         "limited_transmit",
         Kind::Flag,

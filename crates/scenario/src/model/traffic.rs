@@ -4,7 +4,7 @@ use firstflight_contract::{Nanos, Rate};
 
 use crate::choices::{DataInSyn, Growth, IdleRestart, PartialAcks, Reads, Receiver, Recovery, words};
 use crate::dist::Dist;
-use crate::profile::Profile;
+use crate::profile::{InitialWindow, Profile};
 use crate::scheme::SchemeSpec;
 
 /// TCP flows that share their settings: one `[[flow]]`.
@@ -61,6 +61,9 @@ pub struct FlowGroup {
     pub idle_restart: IdleRestart,
     /// Whether the stack paces what it sends, whatever the scheme: only [`Profile::Linux`] can.
     pub paced: bool,
+    /// Pace of the initial window, payload bytes in a round-trip time, as a plan of the gateway has one; if `None`, the stack's.
+    /// See [`FlowGroup::initial_pace_conflict`].
+    pub initial_pace: Option<u64>,
     /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
     pub limited_transmit: bool,
     /// Whether a handshake precedes the data and gives the first RTT sample.
@@ -84,6 +87,42 @@ impl FlowGroup {
     /// Whether [`FlowGroup::processor`] has a choice: it is the cost of the scoreboard of profile rfc.
     pub fn has_processor(&self) -> bool {
         self.recovery == Recovery::Sack && self.profile == Profile::Rfc
+    }
+
+    /// Reason why the stack cannot keep [`FlowGroup::initial_pace`], and the expected setting; `None` if it can, or if there is no
+    /// pace. Packets carry `payload` bytes.
+    pub fn initial_pace_conflict(&self, payload: u32) -> Option<(String, String)> {
+        let (pace, window) = (self.initial_pace?, self.initial_window);
+        let packets = |bytes: u64| bytes / u64::from(payload);
+        let unpaced = InitialWindow::Rfc6928.bytes(payload);
+        if !self.paced {
+            return Some(("only a flow that is paced has it".into(), "paced = true".into()));
+        }
+        if !self.handshake || self.data_in_syn != DataInSyn::Never {
+            let expected = "handshake = true, and data_in_syn = \"never\"";
+            return Some((
+                "it needs the round-trip time of a handshake before the data".into(),
+                expected.into(),
+            ));
+        }
+        if window <= unpaced {
+            let unpaced = packets(unpaced);
+            let why = format!(
+                "profile linux never paces the first {unpaced} packets, and initial_window is {}",
+                packets(window)
+            );
+            return Some((why, format!("a larger initial_window than {unpaced} packets")));
+        }
+        if (window..2 * window).contains(&pace) {
+            return None;
+        }
+        let why = format!("the initial window is {} packets", packets(window));
+        let most = packets(2 * window - 1);
+        let expected = format!(
+            "{} to {most} packets: profile linux paces at twice the window by itself",
+            packets(window)
+        );
+        Some((why, expected))
     }
 
     /// Mean number of connections in a run of this duration.

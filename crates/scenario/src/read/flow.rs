@@ -97,6 +97,10 @@ pub(super) fn stack(
             .get("idle_restart")
             .map_or(Ok(stack.idle_restart), |item| item.choice(IdleRestart::from_word))?,
         paced: paced(table, profile)?,
+        initial_pace: match table.get("initial_pace") {
+            Some(item) => Some(item.window(payload)?),
+            None => None,
+        },
         limited_transmit: flag("limited_transmit", stack.limited_transmit)?,
         handshake: flag("handshake", stack.handshake)?,
         data_in_syn: table
@@ -109,6 +113,11 @@ pub(super) fn stack(
             .map_or(Ok(Dist::Fixed(Nanos::ZERO)), |item| item.dist(Item::time))?,
     };
     let group = FlowGroup { processor: processor(table, &group)?, ..group };
+    if let (Some(item), Some((why, expected))) =
+        (table.get("initial_pace"), group.initial_pace_conflict(payload))
+    {
+        return Err(item.invalid(why).expecting(expected));
+    }
     match table.get("partial_acks") {
         Some(item) if !group.has_partial_acks() => {
             let why = format!(

@@ -216,6 +216,31 @@ pub(crate) const CASES: &[Case] = &[
     ),
     (
         12,
+        "initial_pace = \"30 packets\"",
+        "base.toml:12:16: flow[0].initial_pace = \"30 packets\": only a flow that is paced has it; expected paced = true",
+    ),
+    (
+        12,
+        "profile = \"linux\"\npaced = true\ninitial_window = \"20 packets\"\ninitial_pace = \"30 packets\"\nhandshake = false",
+        "base.toml:15:16: flow[0].initial_pace = \"30 packets\": it needs the round-trip time of a handshake before the data; expected handshake = true, and data_in_syn = \"never\"",
+    ),
+    (
+        12,
+        "profile = \"linux\"\npaced = true\ninitial_window = \"10 packets\"\ninitial_pace = \"15 packets\"",
+        "base.toml:15:16: flow[0].initial_pace = \"15 packets\": profile linux never paces the first 10 packets, and initial_window is 10; expected a larger initial_window than 10 packets",
+    ),
+    (
+        12,
+        "profile = \"linux\"\npaced = true\ninitial_window = \"20 packets\"\ninitial_pace = \"40 packets\"",
+        "base.toml:15:16: flow[0].initial_pace = \"40 packets\": the initial window is 20 packets; expected 20 to 39 packets: profile linux paces at twice the window by itself",
+    ),
+    (
+        12,
+        "profile = \"linux\"\npaced = true\ninitial_window = \"20 packets\"\ninitial_pace = \"19 packets\"",
+        "base.toml:15:16: flow[0].initial_pace = \"19 packets\": the initial window is 20 packets; expected 20 to 39 packets: profile linux paces at twice the window by itself",
+    ),
+    (
+        12,
         "receive_window = 65535",
         "base.toml:12:18: flow[0].receive_window = 65535: the unit is missing; expected \"unlimited\", or an amount such as \"32 packets\" or \"300 KB\"",
     ),
@@ -268,7 +293,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "ssthresh = \"10 packets\"",
-        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, partial_acks, sack_walk, ack_backlog, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
+        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, partial_acks, sack_walk, ack_backlog, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, initial_pace, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
     ),
     (
         12,
@@ -341,7 +366,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "[[telnet]]\nrounds = { count = 2, idle = \"1 s\" }",
-        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, partial_acks, sack_walk, ack_backlog, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
+        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, partial_acks, sack_walk, ack_backlog, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, initial_pace, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
     ),
     (
         12,

@@ -160,6 +160,8 @@ pub enum Rule {
     Acknowledgement,
     /// A sender stays within its windows.
     Window,
+    /// A first window leaves no faster than its pace.
+    Pace,
     /// Results match the log.
     Results,
 }

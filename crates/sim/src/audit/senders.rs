@@ -10,6 +10,9 @@ use firstflight_net::link::Passage;
 /// Sequence number of a SYN, in place of a segment number.
 const SYN: u32 = u32::MAX;
 
+/// Segments that Linux does not pace at the beginning of a connection.
+const UNPACED: u32 = 10;
+
 /// State of one sender, reconstructed from its packets and ACKs.
 struct Replay {
     flow: u32,
@@ -27,6 +30,10 @@ struct Replay {
     unordered: bool,
     /// Whether data packets overtake each other: a sender with SACK marks segments lost that are in the network.
     overtakes: bool,
+    /// Least time between two segments of a first window with a pace, nanoseconds; zero without one.
+    gap: u64,
+    /// Departure of the last segment that Linux does not pace.
+    unpaced_until: u64,
     /// Segments beyond `una` reported by SACK.
     sacked: Vec<bool>,
     duplicates: u32,
@@ -53,6 +60,12 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             max: 0,
             doubtful: 0,
             overtakes: config.forward.iter().any(|&link| network.links[link].lanes.is_some()),
+            gap: config.stack.initial_pace.map_or(0, |pace| {
+                // Not even the SYN can be faster.
+                let rtt = network.crossing(&config.forward, 0) + network.crossing(&config.reverse, 0);
+                rtt / u64::from(pace)
+            }),
+            unpaced_until: 0,
             unordered: least_round_trip(network, config) < MICROSECOND,
             sacked: vec![],
             duplicates: 0,
@@ -198,6 +211,7 @@ impl Replay {
             format!("{segment} is sent, expected {}", self.max)
         });
         self.max = segment + 1;
+        self.paced(at, segment, findings);
         let unacknowledged = self.max - self.una.min(self.max);
         let window = self.stack.receive_window;
         // The window of a buffer that grows depends on the times at which its application read.
@@ -235,6 +249,18 @@ impl Replay {
                 self.flow
             )
         });
+    }
+
+    /// A new segment is sent. Before the first ACK, those behind the tenth are spaced by the pace.
+    fn paced(&mut self, at: u64, segment: u32, findings: &mut Findings) {
+        if segment < UNPACED {
+            self.unpaced_until = at;
+        } else if self.gap > 0 && self.una == 0 {
+            let due = self.unpaced_until + u64::from(segment + 1 - UNPACED) * self.gap;
+            findings.expect(at >= due, Rule::Pace, at, || {
+                format!("{segment} is sent before its time at the pace, {due} ns")
+            });
+        }
     }
 
     fn count(&mut self, segment: u32, change: i32) {

@@ -243,6 +243,9 @@ pub struct Stack {
     /// Whether the sender paces at a rate that follows from its window, where the schemes set none. Only the sender of
     /// Linux has the rule.
     pub paced: bool,
+    /// Pace of the initial window, segments in a round-trip time, as a plan of the gateway has one; only of a sender that is
+    /// `paced`, with a handshake.
+    pub initial_pace: Option<u32>,
     /// Whether a sender with RACK has the rules of quinn, a QUIC stack, for window and pacing.
     pub quinn: bool,
     /// New data on the first two duplicate ACKs (RFC 3042).

@@ -21,6 +21,7 @@ pub(crate) fn rfc() -> Stack {
         grow_only_when_limited: true,
         decrease_from_window: false,
         paced: false,
+        initial_pace: None,
         quinn: false,
         limited_transmit: true,
         rtt_per_ack: true,

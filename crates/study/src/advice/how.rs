@@ -159,7 +159,7 @@ impl Route {
 /// Settings of the Linux kernel: for every connection over the default route, or, where they depend on the path, for each
 /// of `routes`.
 fn linux(scheme: &str, settings: Settings, routes: &[Route]) -> Option<Vec<String>> {
-    let Settings { initial_window, ssthresh, paced, keeps_window } = settings;
+    let Settings { initial_window, ssthresh, paced, pace: _, keeps_window } = settings;
     // BBR sets an infinite threshold when a connection opens.
     if ssthresh.is_some() && scheme == "bbr" {
         return None;
@@ -199,8 +199,8 @@ pub fn how_on(candidate: &Candidate, routes: &[Route], profile: Profile) -> Vec<
     let quic = profile == Profile::Quinn;
     let settings = Settings { paced: settings.paced || quic, ..*settings };
     let label = scheme.label();
-    // Parameters that are not the scheme's own are of no stack.
-    if scheme.phases().iter().any(|phase| !phase.params().is_empty()) {
+    // Parameters that are not the scheme's own are of no stack. The pace of a first window is of no option: the gateway sets it.
+    if settings.pace.is_some() || scheme.phases().iter().any(|phase| !phase.params().is_empty()) {
         return vec![];
     }
     let ways = WAYS.iter().filter(|way| way.scheme == label && (way.stack.is_quic() || !quic));

@@ -431,7 +431,9 @@ fn provenance(request: &Request, subject: &Subject<'_>, replications: usize) -> 
 fn refused(refusal: Refusal, places: Option<&Places>, scheme: &Candidate) -> Error {
     match places {
         Some(places)
-            if ![".startup", ".paced", ".idle_restart"].iter().any(|key| refusal.key.ends_with(key)) =>
+            if ![".startup", ".paced", ".initial_pace", ".idle_restart"]
+                .iter()
+                .any(|key| refusal.key.ends_with(key)) =>
         {
             places.refuse(&refusal.key, refusal.why)
         }

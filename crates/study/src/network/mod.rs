@@ -116,7 +116,7 @@ pub(crate) fn build_within(
     let mut clusters = Clusters::default();
     for (index, group) in scenario.flows.iter().enumerate() {
         let place = place(scenario, index);
-        check(group, &place)?;
+        check(group, scenario.packet.payload(group.profile), &place)?;
 
         let key = || room::key_of_many(scenario, index);
         room.foresee(room::mean_of_group(group, built.network.end), key)?;
@@ -173,7 +173,7 @@ pub fn place(scenario: &Scenario, index: usize) -> String {
 }
 
 /// Refuses a group that needs a feature that the simulator lacks.
-fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
+fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
     let refuse = |key: &str, why: String| Err(Refusal { key: format!("{place}.{key}"), why });
     if let Some(why) = idle_conflict(group) {
         return refuse("idle_restart", why);
@@ -209,6 +209,9 @@ fn check(group: &FlowGroup, place: &str) -> Result<(), Refusal> {
     if group.paced && needs.has(Signals::PACING) {
         let why = format!("{label} sets its own pacing rate, which excludes that of the stack");
         return refuse("paced", why);
+    }
+    if let Some((why, expected)) = group.initial_pace_conflict(payload) {
+        return refuse("initial_pace", format!("{why}; expected {expected}"));
     }
     let rack = stack(group, 1000, 0, false).recovery.is_rack();
     if needs.has(Signals::RATE) && !rack {

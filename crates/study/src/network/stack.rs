@@ -79,6 +79,7 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
         grow_only_when_limited: !ns2,
         decrease_from_window: group.profile != Profile::Rfc,
         paced: group.paced,
+        initial_pace: group.initial_pace.map(|bytes| segments(bytes, mss)),
         quinn,
         limited_transmit: group.limited_transmit,
         rtt_per_ack: !ns2,

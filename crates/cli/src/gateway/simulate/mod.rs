@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::Args;
 use firstflight::Progress;
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Arm, Connection, Mode, STOCK, Settings};
+use firstflight_gateway::{Connection, Mode, STOCK, Settings, Start};
 use firstflight_paths::Prefix;
 use firstflight_results::Harm;
 use serde::Serialize;
@@ -119,12 +119,13 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         let Some(path) = paths.get(&prefix) else { continue };
         let others = server.live.get(&prefix).copied().unwrap_or(0);
         let plan = server.gateway.plan(report.peer);
-        let arm = plan.map_or(Arm::Stock, |plan| plan.arm(others, held_out(number as u64, plan.holdout)));
-        let stock = simulator.transfer(path, report.bytes, Arm::Stock)?;
-        let with = simulator.transfer(path, report.bytes, arm)?;
-        server.begin(prefix, number, connection(report, path, arm, &with, at + with.completion));
+        let start =
+            plan.map_or(Start::STOCK, |plan| plan.start(others, held_out(number as u64, plan.holdout)));
+        let stock = simulator.transfer(path, report.bytes, Start::STOCK)?;
+        let with = simulator.transfer(path, report.bytes, start)?;
+        server.begin(prefix, number, connection(report, path, start, &with, at + with.completion));
         let segments = report.bytes / u64::from(path.mss);
-        rows.push(Row { prefix, bytes: report.bytes, segments, stock, with, arm });
+        rows.push(Row { prefix, bytes: report.bytes, segments, stock, with, start });
         bar.advance(1);
     }
     server.finish();
@@ -191,10 +192,10 @@ fn held_out(number: u64, holdout: u16) -> bool {
 }
 
 /// The simulated report.
-fn connection(report: &Connection, path: &Measured, arm: Arm, with: &Transfer, at: Nanos) -> Connection {
+fn connection(report: &Connection, path: &Measured, start: Start, with: &Transfer, at: Nanos) -> Connection {
     Connection {
         at,
-        arm,
+        arm: start.arm,
         age: with.completion,
         busy: with.completion,
         handshake_rtt: path.rtt,
@@ -221,35 +222,38 @@ struct Row {
     segments: u64,
     stock: Transfer,
     with: Transfer,
-    arm: Arm,
+    start: Start,
 }
 
 /// Harm to others in the networks with the most planned connections that are longer than the stack's own first window.
 fn harmed(rows: &[Row], paths: &BTreeMap<Prefix, Measured>, buffer: &str) -> Result<Vec<Harmed>, Failure> {
     let mut planned = BTreeMap::<Prefix, Vec<&Row>>::new();
     // A shorter transfer is sent at once in both cases.
-    for row in rows.iter().filter(|row| row.arm.is_larger() && row.segments >= STOCK.into()) {
+    for row in rows.iter().filter(|row| row.start.arm.is_larger() && row.segments >= STOCK.into()) {
         planned.entry(row.prefix).or_default().push(row);
     }
     let mut networks: Vec<_> = planned.into_iter().collect();
     networks.sort_by_key(|(prefix, rows)| (std::cmp::Reverse(rows.len()), *prefix));
     let mut known = BTreeMap::new();
     let each = networks.into_iter().take(HARMED).map(|(prefix, rows)| {
-        let middle = |mut values: Vec<u64>| {
-            values.sort_unstable();
-            values[values.len() / 2]
-        };
         let path = &paths[&prefix];
         let bytes = rounded(middle(rows.iter().map(|row| row.bytes).collect()), path.mss);
-        let window = middle(rows.iter().map(|row| row.arm.window().into()).collect()) as u32;
-        let key = (path.rate, path.rtt, bytes, window);
+        let (window, pace) =
+            middle(rows.iter().map(|row| (row.start.arm.window(), row.start.pace)).collect());
+        let key = (path.rate, path.rtt, bytes, window, pace);
         let harm = match known.get(&key) {
             Some(harm) => *harm,
-            None => *known.entry(key).or_insert(harm(path, buffer, bytes, window)?),
+            None => *known.entry(key).or_insert(harm(path, buffer, bytes, (window, pace))?),
         };
         Ok(Harmed { network: prefix.to_string(), bytes, window_segments: window, harm })
     });
     each.collect()
+}
+
+/// The middle one of some values, at least one.
+fn middle<T: Copy + Ord>(mut values: Vec<T>) -> T {
+    values.sort_unstable();
+    values[values.len() / 2]
 }
 
 fn others(harmed: &[Harmed]) -> String {
@@ -287,7 +291,7 @@ fn effect<'a>(of: &str, rows: impl Iterator<Item = &'a Row>) -> Option<Effect> {
     let mut with: Vec<_> = rows.iter().map(|row| seconds(row.with.completion)).collect();
     let mut ratios: Vec<_> = rows
         .iter()
-        .filter(|row| row.arm.is_larger())
+        .filter(|row| row.start.arm.is_larger())
         .map(|row| seconds(row.with.completion) / seconds(row.stock.completion))
         .collect();
     for values in [&mut stock, &mut with, &mut ratios] {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use firstflight::build::{Flow, Path};
 use firstflight::{Progress, Run, Scenario, compare};
 use firstflight_contract::Nanos;
-use firstflight_gateway::Arm;
+use firstflight_gateway::Start;
 use firstflight_results::Harm;
 
 use super::traffic::Measured;
@@ -44,17 +44,22 @@ pub(super) struct Transfer {
 /// Transfers that were simulated, each once.
 pub(super) struct Simulations<'a> {
     pub(super) buffer: &'a str,
-    pub(super) known: BTreeMap<(u64, Nanos, u64, u32), Transfer>,
+    pub(super) known: BTreeMap<(u64, Nanos, u64, u32, Option<u32>), Transfer>,
 }
 
 impl Simulations<'_> {
-    pub(super) fn transfer(&mut self, path: &Measured, bytes: u64, arm: Arm) -> Result<Transfer, Failure> {
+    pub(super) fn transfer(
+        &mut self,
+        path: &Measured,
+        bytes: u64,
+        start: Start,
+    ) -> Result<Transfer, Failure> {
         let bytes = rounded(bytes, path.mss);
-        let key = (path.rate, path.rtt, bytes, arm.window());
+        let key = (path.rate, path.rtt, bytes, start.arm.window(), start.pace);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let transfer = simulate(path, self.buffer, bytes, arm)?;
+        let transfer = simulate(path, self.buffer, bytes, start)?;
         self.known.insert(key, transfer);
         Ok(transfer)
     }
@@ -71,8 +76,8 @@ pub(super) fn rounded(bytes: u64, mss: u32) -> u64 {
     (segments + step / 2) / step * step * u64::from(mss)
 }
 
-/// The path of a network, with one flow of these bytes as an arm starts it.
-fn scenario(path: &Measured, buffer: &str, bytes: u64, arm: Arm) -> Result<Scenario, Failure> {
+/// The path of a network, with one flow of these bytes.
+fn scenario(path: &Measured, buffer: &str, bytes: u64, start: Start) -> Result<Scenario, Failure> {
     // Rates count payload.
     let rate = 8.0 * path.rate as f64 * f64::from(path.mss + HEADERS) / f64::from(path.mss);
     let rtt_s = path.rtt.0 as f64 / 1e9;
@@ -80,16 +85,19 @@ fn scenario(path: &Measured, buffer: &str, bytes: u64, arm: Arm) -> Result<Scena
     let mut flow = Flow::new().size(format!("{bytes} B")).text("profile", Some("linux"));
     flow = flow.text("startup", Some(STARTUP)).text("avoidance", Some(AVOIDANCE));
     flow = flow.text("receiver", Some(RECEIVER)).text("initial_receive_window", Some(FIRST_OFFER));
-    flow = flow.text("initial_window", Some(&format!("{} packets", arm.window())));
-    if arm.is_larger() {
+    flow = flow.text("initial_window", Some(&format!("{} packets", start.arm.window())));
+    if start.arm.is_larger() {
         flow = flow.paced(true);
+    }
+    if let Some(pace) = start.pace {
+        flow = flow.initial_pace(format!("{pace} packets"));
     }
     Ok(Scenario::builder().path(links).flow(flow).build()?)
 }
 
-fn simulate(path: &Measured, buffer: &str, bytes: u64, arm: Arm) -> Result<Transfer, Failure> {
+fn simulate(path: &Measured, buffer: &str, bytes: u64, start: Start) -> Result<Transfer, Failure> {
     let rtt_s = path.rtt.0 as f64 / 1e9;
-    let scenario = scenario(path, buffer, bytes, arm)?;
+    let scenario = scenario(path, buffer, bytes, start)?;
     let result = Run::of(&scenario).grid(path.rtt).execute()?;
     let flow = &result.flows[0];
     let Some(completion) = flow.completion_s else {
@@ -114,11 +122,17 @@ fn simulate(path: &Measured, buffer: &str, bytes: u64, arm: Arm) -> Result<Trans
     })
 }
 
-/// Harm of a transfer with this first window, as `compare` measures it.
-pub(super) fn harm(path: &Measured, buffer: &str, bytes: u64, window: u32) -> Result<Option<Harm>, Failure> {
-    let chain = format!("{STARTUP}+{AVOIDANCE}@iw{window}+paced");
+/// Harm of a transfer with this first window and its pace, as `compare` measures it.
+pub(super) fn harm(
+    path: &Measured,
+    buffer: &str,
+    bytes: u64,
+    (window, pace): (u32, Option<u32>),
+) -> Result<Option<Harm>, Failure> {
+    let pace = pace.map_or(String::new(), |pace| format!("={pace}"));
+    let chain = format!("{STARTUP}+{AVOIDANCE}@iw{window}+paced{pace}");
     let bar = Bar::new();
-    let comparison = compare(scenario(path, buffer, bytes, Arm::Stock)?)
+    let comparison = compare(scenario(path, buffer, bytes, Start::STOCK)?)
         .schemes([chain])?
         .transfers(vec![bytes])
         .progress(&bar)
@@ -131,13 +145,18 @@ pub(super) fn harm(path: &Measured, buffer: &str, bytes: u64, window: u32) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firstflight_gateway::Arm;
+
+    fn planned(window: u32, pace: Option<u32>) -> Start {
+        Start { arm: Arm::Planned(window), pace }
+    }
 
     #[test]
     fn a_window_that_fits_the_path_saves_a_round_trip_of_a_short_transfer() {
         // 8 Mbit/s of packets of 1500 bytes, 50 ms: 33 packets. 30 KB are 21 segments: 10 and 11, or 21 at once.
         let path = Measured { rate: 1_000_000 * 1448 / 1500, rtt: Nanos::from_millis(50), mss: 1448 };
-        let [stock, planned] =
-            [Arm::Stock, Arm::Planned(34)].map(|arm| simulate(&path, "1 BDP", 30_000, arm).expect("it runs"));
+        let [stock, planned] = [Start::STOCK, planned(34, None)]
+            .map(|start| simulate(&path, "1 BDP", 30_000, start).expect("it runs"));
         // Two round trips and the 11 packets' time on the link, 1.5 ms each; one and 21 packets', paced over half of one.
         let seconds = |transfer: &Transfer| transfer.completion.0 as f64 / 1e9;
         assert!((seconds(&stock) - 0.1165).abs() < 0.003, "{stock:?}");
@@ -148,20 +167,23 @@ mod tests {
     #[test]
     fn transfers_lose_what_they_lose_on_the_kernel() {
         // nginx and curl over 8 Mbit/s, 50 ms and a queue of 20 packets on Linux 6.18: bytes with the headers of HTTP, the start, segments
-        // retransmitted by nearly all downloads, and the median of their busy time. `make gateway-demo` measured them when planned windows
-        // left at Linux's own pace, as they do in this simulation; at the pace of a plan none is retransmitted.
+        // retransmitted by nearly all downloads, and the median of their busy time. `make gateway-demo` measured those without a pace
+        // when its plans had none.
         let path = Measured { rate: 1_000_000 * 1448 / 1500, rtt: Nanos::from_millis(50), mss: 1448 };
-        for (bytes, arm, retransmits, seconds) in [
-            (30_237, Arm::Stock, 0, 0.120),
-            (30_237, Arm::Planned(33), 0, 0.080),
-            (100_239, Arm::Stock, 0, 0.212),
-            (100_239, Arm::Planned(33), 1, 0.156),
-            (300_239, Arm::Stock, 7, 0.420),
+        for (bytes, start, retransmits, seconds) in [
+            (30_237, Start::STOCK, 0, 0.120),
+            (30_237, planned(33, None), 0, 0.080),
+            (30_237, planned(33, Some(33)), 0, 0.082),
+            (100_239, Start::STOCK, 0, 0.212),
+            (100_239, planned(33, None), 1, 0.156),
+            (100_239, planned(33, Some(33)), 0, 0.157),
+            (300_239, Start::STOCK, 7, 0.420),
+            (300_239, planned(33, Some(33)), 0, 0.369),
         ] {
-            let transfer = simulate(&path, "20 packets", bytes, arm).expect("it runs");
-            assert_eq!(transfer.retransmits, retransmits, "{bytes} {arm:?}");
+            let transfer = simulate(&path, "20 packets", bytes, start).expect("it runs");
+            assert_eq!(transfer.retransmits, retransmits, "{bytes} {start:?}");
             let time = transfer.completion.0 as f64 / 1e9;
-            assert!((time / seconds - 1.0).abs() < 0.03, "{bytes} {arm:?}: {time}");
+            assert!((time / seconds - 1.0).abs() < 0.03, "{bytes} {start:?}: {time}");
         }
     }
 

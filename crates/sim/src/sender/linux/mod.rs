@@ -7,6 +7,7 @@
 mod ack;
 mod delivery;
 mod detect;
+mod initial_pace;
 mod marks;
 mod pacing;
 mod probe;
@@ -35,6 +36,7 @@ use detect::Detector;
 use firstflight_contract::{Nanos, Signals};
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
+use initial_pace::InitialPace;
 use prr::Prr;
 use quinn::Bucket;
 use std::collections::VecDeque;
@@ -128,6 +130,7 @@ pub(crate) struct Linux {
     pub(crate) widest_window: u32,
     /// Bytes that the receiver has room for beyond the last whole segment.
     pub(crate) window_part: u32,
+    initial_pace: InitialPace,
 }
 
 impl Default for Linux {
@@ -164,6 +167,7 @@ impl Default for Linux {
             duplicates: 0,
             widest_window: 0,
             window_part: 0,
+            initial_pace: InitialPace::default(),
         }
     }
 }
@@ -228,6 +232,9 @@ impl Rules for Connection<Linux> {
             self.take_tokens();
             return;
         }
+        if self.own.initial_pace.is_kept() {
+            self.keep_initial_pace();
+        }
         let (rate, mss, begun) = (self.chain.control.pacing, self.mss, self.stats.sent >= UNPACED);
         self.pacer.on_sent_compensating(Nanos(now), rate, mss, begun);
     }
@@ -238,6 +245,7 @@ impl Rules for Connection<Linux> {
 
     fn on_start_up(&mut self) {
         self.update_pacing();
+        self.begin_initial_pace();
     }
 
     fn on_write(&mut self) {

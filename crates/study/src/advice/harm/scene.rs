@@ -154,6 +154,7 @@ fn bystander(scenario: &Scenario, name: &str, start: Start) -> FlowGroup {
         idle_restart: stack.idle_restart,
         initial_ssthresh: None,
         paced: false,
+        initial_pace: None,
         ..like.clone()
     }
 }
