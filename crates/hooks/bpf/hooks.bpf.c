@@ -80,7 +80,7 @@ struct connection {
 	u32 start; /* sequence number of its first data */
 	u32 first_window; /* bytes */
 	u32 handshake_rtt; /* microseconds */
-	u32 counter; /* of the live connections of its prefix */
+	u32 line; /* of its prefix */
 	u32 rate_delivered, rate_interval; /* of the greatest delivery rate; zero before the first sample */
 	u32 acked; /* bytes that were acknowledged before it was established, a SYN for one */
 	u16 sent, retransmits, timeouts; /* before it was established */
@@ -110,6 +110,14 @@ struct {
 	__type(value, struct connection);
 } hooks_sockets SEC(".maps");
 struct {
+	__uint(type, MAP_ARRAY);
+	__uint(map_flags, MAPPABLE); /* the daemon writes plans through a mapping; pages hold whole lines of the cache */
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct hooks_line);
+} hooks_lines SEC(".maps");
+/* Plans of prefixes whose line is full. */
+struct {
 	__uint(type, MAP_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 1);
@@ -131,14 +139,6 @@ struct {
 	__type(key, struct hooks_prefix);
 	__type(value, struct hooks_override);
 } hooks_orders SEC(".maps");
-/* Live connections of the prefixes. Parts of a prefix share its counter, because they may share a path. Two prefixes may
- * share a counter, too, which makes windows smaller, never larger. */
-struct {
-	__uint(type, MAP_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} hooks_counters SEC(".maps");
 struct {
 	__uint(type, MAP_ARRAY);
 	__uint(max_entries, HOOKS_WORDS);
@@ -221,24 +221,62 @@ INLINE u64 key_of(const u8 *peer, u32 v4_bits, u32 v6_bits)
 	return bpf_be64_to_cpu(halves[0]) & (v6_bits ? ~0ULL << (64 - v6_bits) : 0);
 }
 
-INLINE u32 counter_of(u64 key)
+/* The number of the line of a prefix. crates/hooks/src/lines.rs has the same rule. */
+INLINE u32 number_of(u64 key)
 {
 	u64 mixed = (key ^ limits.seed) * 0x9e3779b97f4a7c15ULL;
 	mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93ULL;
-	return mixed >> 32 & limits.counters;
+	return mixed >> 32 & limits.lines;
 }
 
-/* The plan in force: that of the part, or else that of the prefix, whose key is `key`. */
-INLINE struct hooks_plan *plan_of(u64 key, const u8 *peer, u64 now, bool frozen)
+INLINE struct hooks_line *line_of(u32 number)
+{
+	return bpf_map_lookup_elem(&hooks_lines, &number);
+}
+
+/* Copies the plan of a prefix from its line; false if there is none, or if the daemon writes into the line. Loads keep their order on
+ * x86-64. On a processor that does not keep it, a plan that is written at this moment may be read in parts; each bound of the limits
+ * holds for the parts as well. */
+INLINE bool read_line(struct hooks_line *line, u64 key, struct hooks_plan *plan)
+{
+	u32 state = *(volatile u32 *)&line->state;
+	barrier();
+	if (state & HOOKS_WRITING)
+		return false;
+	if (line->key[0] == key && line->start[0].window) {
+		plan->start = line->start[0];
+		plan->expires = (u64)line->expires[0] << HOOKS_TICK;
+		plan->rtt_least = line->rtt_least[0];
+		plan->rtt_most = line->rtt_most[0];
+	} else if (line->key[1] == key && line->start[1].window) {
+		plan->start = line->start[1];
+		plan->expires = (u64)line->expires[1] << HOOKS_TICK;
+		plan->rtt_least = line->rtt_least[1];
+		plan->rtt_most = line->rtt_most[1];
+	} else if (state & HOOKS_FURTHER) {
+		struct hooks_plan *further = bpf_map_lookup_elem(&hooks_plans, &key);
+		if (!further)
+			return false;
+		*plan = *further;
+	} else {
+		return false;
+	}
+	barrier();
+	return *(volatile u32 *)&line->state == state;
+}
+
+/* The plan in force: that of the part, or else that of the prefix, whose key and line are these. */
+INLINE bool plan_of(struct hooks_line *line, u64 key, const u8 *peer, u64 now, bool frozen, struct hooks_plan *plan)
 {
 	if (limits.v4_part && word(HOOKS_PARTS)) {
 		u64 key_of_part = key_of(peer, limits.v4_part, limits.v6_part);
 		struct hooks_plan *part = bpf_map_lookup_elem(&hooks_parts, &key_of_part);
-		if (part && (frozen || now < part->expires))
-			return part;
+		if (part && (frozen || now < part->expires)) {
+			*plan = *part;
+			return true;
+		}
 	}
-	struct hooks_plan *plan = bpf_map_lookup_elem(&hooks_plans, &key);
-	return plan && (frozen || now < plan->expires) ? plan : NULL;
+	return line && read_line(line, key, plan) && (frozen || now < plan->expires);
 }
 
 /* A start: the first window, segments; zero leaves the stack's. */
@@ -251,7 +289,7 @@ struct start {
 };
 
 /* The start that is planned for a connection. */
-INLINE struct start start_of(struct tcp_sock *tp, u64 now, u64 key, const u8 *peer)
+INLINE struct start start_of(struct tcp_sock *tp, struct hooks_line *line, u64 now, u64 key, const u8 *peer)
 {
 	struct start stack = {}, start = { .arm = HOOKS_PLANNED };
 	/* After a lost SYN the stack begins with one segment. */
@@ -269,18 +307,18 @@ INLINE struct start start_of(struct tcp_sock *tp, u64 now, u64 key, const u8 *pe
 	if (kind == HOOKS_FIXED) {
 		start.window = order->window;
 	} else {
-		struct hooks_plan *plan = plan_of(key, peer, now, kind == HOOKS_FREEZE);
-		if (!plan)
+		struct hooks_plan plan = {};
+		if (!plan_of(line, key, peer, now, kind == HOOKS_FREEZE, &plan))
 			return stack;
 		u32 rtt = tp->srtt_us >> 3;
-		if (!rtt || rtt < plan->rtt_least || rtt > plan->rtt_most)
+		if (!rtt || rtt < plan.rtt_least || rtt > plan.rtt_most)
 			return stack;
-		start.window = plan->window;
-		start.ssthresh = plan->ssthresh;
-		start.pace = plan->pace;
+		start.window = plan.start.window;
+		start.ssthresh = plan.start.ssthresh;
+		start.pace = plan.start.pace;
 		start.shared = true;
-		if (plan->holdout > holdout)
-			holdout = plan->holdout;
+		if (plan.start.holdout > holdout)
+			holdout = plan.start.holdout;
 	}
 	if (((u64)bpf_get_prandom_u32() * 1000 >> 32) < holdout) {
 		stack.arm = HOOKS_HOLDOUT;
@@ -388,15 +426,16 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 	u64 now = bpf_ktime_get_boot_ns(), cookie = bpf_get_socket_cookie(event), peer[2];
 	read_peer((u8 *)peer, sk);
 	u64 key = key_of((u8 *)peer, limits.v4_bits, limits.v6_bits);
-	u32 counter = counter_of(key), *live = bpf_map_lookup_elem(&hooks_counters, &counter);
-	/* The processor fetches the lines of the counter and of the place while it looks for the plan. An atomic operation would
-	 * make it wait. */
-	if (live)
-		(void)*(volatile u32 *)live;
+	u32 number = number_of(key);
+	struct hooks_line *line = line_of(number);
+	/* The processor fetches the lines of the prefix and of the place while it looks for orders. An atomic operation would make it
+	 * wait. */
+	if (line)
+		(void)*(volatile u32 *)&line->live;
 	struct connection *c = place(cookie, false);
 	if (c)
 		(void)*(volatile u64 *)&c->owner;
-	struct start start = start_of(tp, now, key, (u8 *)peer);
+	struct start start = start_of(tp, line, now, key, (u8 *)peer);
 	c = make(cookie, socket);
 	if (!c) {
 		lose();
@@ -405,7 +444,7 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 	c->established = now;
 	c->start = tp->snd_nxt;
 	c->handshake_rtt = tp->srtt_us >> 3;
-	c->counter = counter;
+	c->line = number;
 	c->rate_delivered = c->rate_interval = 0;
 	c->acked = tp->bytes_acked;
 	c->sent = more->data_segs_out;
@@ -415,7 +454,7 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 	c->flags = c->windows = 0;
 	c->arm = start.arm == HOOKS_HOLDOUT ? HOOKS_HOLDOUT : HOOKS_STOCK;
 	c->counted = 1;
-	u32 others = live ? __sync_fetch_and_add(live, 1) : 0;
+	u32 others = line ? __sync_fetch_and_add(&line->live, 1) : 0;
 	bpf_sock_ops_cb_flags_set((void *)event, event->callbacks | CALLBACKS);
 	u32 own = tp->snd_cwnd, first = own;
 	if (start.arm == HOOKS_PLANNED) {
@@ -497,9 +536,9 @@ INLINE void end(struct connection *c, struct tcp_sock *tp, u32 before)
 	if (!c->counted)
 		return;
 	c->counted = 0;
-	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
-	if (live)
-		__sync_fetch_and_sub(live, 1);
+	struct hooks_line *line = line_of(c->line);
+	if (line)
+		__sync_fetch_and_sub(&line->live, 1);
 	report(c, tp, HOOKS_ENDED, before);
 	/* Frees the place; an element of the socket's storage ends with the socket. */
 	__sync_lock_test_and_set(&c->owner, 0);
@@ -620,14 +659,14 @@ int hooks_adopt(struct bpf_iter__tcp *ctx)
 	}
 	u64 peer[2];
 	read_peer((u8 *)peer, (struct sock *)tp);
-	u32 counter = counter_of(key_of((u8 *)peer, limits.v4_bits, limits.v6_bits));
-	u32 *live = bpf_map_lookup_elem(&hooks_counters, &counter);
-	if (live)
-		__sync_fetch_and_add(live, 1);
+	u32 number = number_of(key_of((u8 *)peer, limits.v4_bits, limits.v6_bits));
+	struct hooks_line *line = line_of(number);
+	if (line)
+		__sync_fetch_and_add(&line->live, 1);
 	*c = (struct connection){
 		.owner = cookie,
 		.established = bpf_ktime_get_boot_ns(),
-		.counter = counter,
+		.line = number,
 		.counted = 1,
 	};
 	call_back(tp, callbacks);

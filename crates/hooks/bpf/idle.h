@@ -32,21 +32,23 @@ INLINE struct start start_after(struct connection *c, struct tcp_sock *tp, u64 n
 	__builtin_memcpy(address.address, peer, 16);
 	struct hooks_override *order = bpf_map_lookup_elem(&hooks_orders, &address);
 	u32 kind = order ? order->kind : 0, holdout = limits.holdout;
+	struct hooks_line *line = line_of(c->line);
 	if (kind == HOOKS_OFF)
 		return none;
 	if (kind == HOOKS_FIXED) {
 		start.window = order->window;
 	} else {
 		u64 key = key_of((u8 *)peer, limits.v4_bits, limits.v6_bits);
-		struct hooks_plan *plan = plan_of(key, (u8 *)peer, now, kind == HOOKS_FREEZE);
+		struct hooks_plan plan = {};
 		u32 rtt = tp->rtt_min.s[0].v;
-		if (!plan || rtt < plan->rtt_least || rtt > plan->rtt_most)
+		if (!plan_of(line, key, (u8 *)peer, now, kind == HOOKS_FREEZE, &plan) || rtt < plan.rtt_least ||
+		    rtt > plan.rtt_most)
 			return none;
-		start.window = plan->window;
-		start.ssthresh = limits.plan_ssthresh ? plan->ssthresh : 0;
+		start.window = plan.start.window;
+		start.ssthresh = limits.plan_ssthresh ? plan.start.ssthresh : 0;
 		start.shared = true;
-		if (plan->holdout > holdout)
-			holdout = plan->holdout;
+		if (plan.start.holdout > holdout)
+			holdout = plan.start.holdout;
 	}
 	if (c->arm == HOOKS_STOCK) {
 		bool held = ((u64)bpf_get_prandom_u32() * 1000 >> 32) < holdout;
@@ -56,11 +58,11 @@ INLINE struct start start_after(struct connection *c, struct tcp_sock *tp, u64 n
 		return none;
 	if (start.window > limits.window)
 		start.window = limits.window;
-	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
+	u32 live = line ? line->live : 0;
 	/* The connection itself is among the live ones. */
-	if (start.shared && live && *live > 1) {
-		start.window /= *live;
-		start.ssthresh /= *live;
+	if (start.shared && live > 1) {
+		start.window /= live;
+		start.ssthresh /= live;
 	}
 	return start;
 }

@@ -8,13 +8,13 @@
 /* Set before the object is loaded; nothing can change them afterwards. */
 struct hooks_limits {
 	uint64_t lease; /* nanoseconds without a sign of life of the daemon */
-	uint64_t seed; /* of the hash of prefixes, so that no client chooses which of them share a counter */
+	uint64_t seed; /* of the hash of prefixes, so that no client chooses which of them share a line */
 	uint64_t cgroup; /* whose connections are adopted; zero adopts all */
 	uint32_t window; /* segments */
 	uint32_t holdout; /* connections of a thousand */
 	uint32_t v4_bits, v6_bits; /* lengths of the prefixes of plans; at most 32 and 64 */
 	uint32_t v4_part, v6_part; /* lengths of the prefixes of parts; zero without parts */
-	uint32_t counters; /* number of counters of live connections less one; the number is a power of two */
+	uint32_t lines; /* number of lines of prefixes less one; the number is a power of two */
 	uint32_t wake; /* bytes in the ring buffer at which the daemon is woken */
 	uint32_t ssthresh; /* whether plans for transfers may set the slow-start threshold */
 	uint32_t places; /* number of places of connections less one; the number is a power of two */
@@ -24,14 +24,35 @@ struct hooks_limits {
 	char starter[16]; /* name of the congestion control by which transfers, thresholds and plans after an idle time start */
 };
 
-/* A plan. Its key is one word: the first 64 bits of an IPv6 address, or those of 0:ffff::/32 and an IPv4 address. */
-struct hooks_plan {
-	uint64_t expires; /* CLOCK_BOOTTIME, nanoseconds */
-	uint32_t rtt_least, rtt_most; /* of the handshake, microseconds */
+/* How a connection starts under a plan; without a window there is no plan. */
+struct hooks_start {
 	uint16_t ssthresh; /* segments; zero leaves the stack's */
 	uint16_t pace; /* of the first window, segments in a round-trip time; zero leaves the stack's */
 	uint16_t window; /* segments */
 	uint16_t holdout; /* connections of a thousand */
+};
+
+/* What the kernel knows of the prefixes whose keys have one hash, in one line of the processor's cache, so that a connection waits for
+ * memory once: the plans of two of them, and the number of their live connections. Parts of a prefix share its number, because they
+ * may share a path. Prefixes that share a line share the number, too, which makes windows smaller, never larger.
+ *
+ * Only the daemon writes plans, and only the programs write `live`. The plan of a further prefix is in the map `hooks_plans`. */
+struct hooks_line {
+	uint64_t key[2];
+	struct hooks_start start[2];
+	uint32_t expires[2]; /* CLOCK_BOOTTIME, units of 2^HOOKS_TICK nanoseconds, rounded down */
+	uint32_t rtt_least[2], rtt_most[2]; /* of the handshake, microseconds */
+	uint32_t live;
+	uint32_t state; /* HOOKS_WRITING, HOOKS_FURTHER, and above them a number that each writing changes */
+};
+enum { HOOKS_TICK = 26 }; /* 67 ms: 32 bits last for nine years */
+enum { HOOKS_WRITING = 1, HOOKS_FURTHER = 2 };
+
+/* A plan outside of the lines. Its key is one word: the first 64 bits of an IPv6 address, or those of 0:ffff::/32 and an IPv4 address. */
+struct hooks_plan {
+	uint64_t expires; /* CLOCK_BOOTTIME, nanoseconds */
+	uint32_t rtt_least, rtt_most; /* of the handshake, microseconds */
+	struct hooks_start start;
 };
 
 /* A plan for the next transfer of one socket. Its key is the cookie of the socket. It is used once. */

@@ -79,11 +79,12 @@ INLINE u32 window_for(struct connection *c, struct tcp_sock *tp, u64 now, const 
 	if (c->arm == HOOKS_HOLDOUT)
 		return 0;
 	*why = 0;
-	u32 *live = bpf_map_lookup_elem(&hooks_counters, &c->counter);
+	struct hooks_line *line = line_of(c->line);
+	u32 live = line ? line->live : 0;
 	u32 window = plan->window > limits.window ? limits.window : plan->window;
 	/* The connection itself is among the live ones. */
-	if (live && *live > 1)
-		window /= *live;
+	if (live > 1)
+		window /= live;
 	return window > STACK_WINDOW ? window : STACK_WINDOW;
 }
 

@@ -4,7 +4,7 @@
 //! cargo run --package firstflight-hooks --example cost
 //! ```
 //!
-//! With the word `cpu`, `latency` or `adoption` it measures that part only. All connections are of a cgroup and a network namespace of its own. It ends within two minutes.
+//! With the word `cpu`, `pace`, `latency` or `adoption` it measures that part only. All connections are of a cgroup and a network namespace of its own. It ends within two minutes.
 
 #![expect(clippy::disallowed_methods, reason = "costs are measured with clocks")]
 
@@ -38,6 +38,9 @@ const NETWORKS: u32 = 1 << 16;
 /// Connections of a block, and blocks of each side.
 const BLOCK: u32 = 5000;
 const BLOCKS: usize = 15;
+/// Connections of a block under plans with a pace, and packets of each response.
+const PACED_BLOCK: u32 = 2000;
+const PACKETS: u32 = 25;
 /// Connections that are adopted, with both ends: so many in each process, which has two descriptors for one.
 const OLD: u32 = 8500;
 const HOLDERS: u32 = 6;
@@ -60,31 +63,30 @@ fn main() {
     let loading = Instant::now();
     let mut hooks = ground.hooks(&setup);
     println!("load: {:.1} ms", loading.elapsed().as_secs_f64() * 1e3);
-    let (maps, free) = (memory_of_maps(), available());
+    let (empty, free) = (memory_of_maps(), available());
     let filling = Instant::now();
     for number in 0..PREFIXES {
         hooks.set(&plan(prefix(number))).expect("room");
     }
     let filling = filling.elapsed().as_secs_f64();
     println!("set a plan: {:.2} us ({PREFIXES} plans)", filling * 1e6 / f64::from(PREFIXES));
-    let (maps, plans) = (memory_of_maps() - maps, memory_of_maps());
+    let each = |bytes: u64| (bytes - u64::from(setup.buffer)) as f64 / f64::from(PREFIXES);
     println!(
-        "kernel memory per prefix, as the kernel accounts it: {} bytes for the plan",
-        maps / u64::from(PREFIXES)
+        "kernel memory per prefix, as the kernel accounts it, without reports and places of connections: {:.1} bytes, of which {:.1} at \
+         the load",
+        each(memory_of_maps()),
+        each(empty),
     );
-    let counters = u64::from(PREFIXES) * 8;
-    println!("  and {} for the counter of live connections", counters / u64::from(PREFIXES));
-    println!(
-        "  (MemAvailable: {:.0} bytes; all maps: {} MB, 16 of them reports)",
-        (free - available()) as f64 / f64::from(PREFIXES),
-        plans >> 20
-    );
+    println!("  (MemAvailable: {:.0} bytes more)", (free - available()) as f64 / f64::from(PREFIXES));
 
     if wants("cpu") {
         cpu(&ground, &mut hooks, 0, NETWORKS);
         cpu(&ground, &mut hooks, 8000, NETWORKS);
         // The same plan again and again: its lookup waits for no memory.
         cpu(&ground, &mut hooks, 0, 1);
+    }
+    if wants("pace") {
+        pace(&ground, &mut hooks);
     }
     if wants("latency") {
         latency(&ground, &mut hooks);
@@ -149,11 +151,7 @@ fn cpu(ground: &Ground, hooks: &mut Hooks, response: usize, networks: u32) {
         difference.push((hooked - stack) / 2.0);
         drained.push(reading);
     }
-    // SAFETY: takes no pointer.
-    let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
-    assert!(statistics >= 0, "statistics of programs: {}", io::Error::last_os_error());
-    // SAFETY: a descriptor that this call has opened. The statistics are on while it is.
-    let statistics = unsafe { OwnedFd::from_raw_fd(statistics) };
+    let statistics = statistics();
     let mut calls = 0.0;
     for _ in 0..BLOCKS {
         let before = run_time();
@@ -184,6 +182,66 @@ fn cpu(ground: &Ground, hooks: &mut Hooks, response: usize, networks: u32) {
     );
     let [drained, least_drained] = middle(&mut drained);
     println!("  reading a report in user space: {drained:.2} and {least_drained:.2} us");
+}
+
+/// Cost of the calls for each header of a plan with a pace: connections whose response are many packets of the first window, under plans
+/// with and without a pace in turn. The rates of the loopback are so great that no packet waits.
+fn pace(ground: &Ground, hooks: &mut Hooks) {
+    for number in (1..NETWORKS).step_by(2) {
+        hooks.set(&Plan { pace: Some(40), ..plan(prefix(number)) }).expect("room");
+    }
+    let at = AtomicU32::new(0);
+    let mut block = |paced: u32| {
+        let time = ground.netns.run(|| {
+            let clients = Clients::new();
+            let began = thread_time();
+            for _ in 0..PACED_BLOCK {
+                // The networks with odd numbers have a pace.
+                let number = at.fetch_add(1, Ordering::Relaxed) % (NETWORKS / 2) * 2 + paced;
+                let (client, server) = clients.connect(number).expect("a connection");
+                sockopt::set_tcp_nodelay(&server, true).expect("an option of TCP");
+                for _ in 0..PACKETS {
+                    send(&server, &client, 1000);
+                }
+            }
+            thread_time() - began
+        });
+        hooks.renew().expect("a sign of life");
+        hooks.drain(Duration::ZERO, |_| ()).expect("reports");
+        time.expect("the namespace") as f64 / f64::from(PACED_BLOCK) / 1e3
+    };
+    let (mut plain, mut paced, mut difference) = (vec![], vec![], vec![]);
+    for _ in 0..BLOCKS {
+        let (without, with) = (block(0), block(1));
+        plain.push(without);
+        paced.push(with);
+        difference.push(with - without);
+    }
+    let [[plain, _], [paced, _], [difference, _]] =
+        [plain, paced, difference].map(|mut values| middle(&mut values));
+    println!(
+        "CPU of a connection with a response of {PACKETS} packets, {BLOCKS} blocks of {PACED_BLOCK}, median: {plain:.2} us under a plan \
+         without a pace, {paced:.2} us with one"
+    );
+    println!(
+        "  so a pace costs {difference:.2} us a connection (median of the differences), {:.3} us a packet",
+        difference / f64::from(PACKETS)
+    );
+    let _statistics = statistics();
+    let mut calls = |paced: u32| {
+        let before = run_time();
+        block(paced);
+        let after = run_time();
+        [after.0 - before.0, after.1 - before.1].map(|sum| sum as f64 / f64::from(PACED_BLOCK))
+    };
+    let ([time, count], [paced_time, paced_count]) = (calls(0), calls(1));
+    println!(
+        "  the program alone, by the kernel's statistics, their cost included: {count:.1} calls and {:.2} us, with a pace {paced_count:.1} \
+         calls and {:.2} us: {:.3} us for each further call",
+        time / 1e3,
+        paced_time / 1e3,
+        (paced_time - time) / 1e3 / (paced_count - count),
+    );
 }
 
 /// Time from the end of a connection until a gateway has taken its report and the kernel its decisions, at [`RATE`].
@@ -329,15 +387,19 @@ fn serve((client, server): &(OwnedFd, OwnedFd), response: usize) {
     if response == 0 {
         return;
     }
+    send(client, server, 100);
+    send(server, client, response);
+}
+
+/// Bytes, at most 16384, from one end to the other.
+fn send(from: &OwnedFd, to: &OwnedFd, many: usize) {
     let mut bytes = [7; 1 << 14];
-    for (from, to, many) in [(client, server, 100), (server, client, response)] {
-        let sent = rustix::io::write(from, &bytes[..many]).expect("a connection");
-        let mut left = sent;
-        while left > 0 {
-            left -= rustix::io::read(to, &mut bytes[..left]).expect("a connection");
-        }
-        assert_eq!(sent, many);
+    let sent = rustix::io::write(from, &bytes[..many]).expect("a connection");
+    let mut left = sent;
+    while left > 0 {
+        left -= rustix::io::read(to, &mut bytes[..left]).expect("a connection");
     }
+    assert_eq!(sent, many);
 }
 
 /// A listener, and clients of it whose addresses go through the /24s of the loopback.
@@ -377,6 +439,15 @@ fn late_port(socket: &impl AsFd) {
         let socket = socket.as_fd().as_raw_fd();
         libc::setsockopt(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, value, length);
     }
+}
+
+/// Has the kernel measure the run time of programs while the descriptor is open.
+fn statistics() -> OwnedFd {
+    // SAFETY: takes no pointer.
+    let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    assert!(statistics >= 0, "statistics of programs: {}", io::Error::last_os_error());
+    // SAFETY: a descriptor that this call has opened.
+    unsafe { OwnedFd::from_raw_fd(statistics) }
 }
 
 /// Run time of the sock_ops program, nanoseconds, and the number of its calls.

@@ -14,8 +14,8 @@ use crate::hooks::{Hooks, MOST_DESCRIPTORS, Sizes};
 use crate::refusal::Refusal;
 
 /// Beginning of the message, with the number of its version.
-const TITLE: &[u8; 8] = b"ffhooks5";
-const LENGTH: usize = 24;
+const TITLE: &[u8; 8] = b"ffhooks6";
+const LENGTH: usize = 40;
 
 impl Hooks {
     /// Gives the hooks to the process at the other end of a socket. That process needs no capability to use them, and
@@ -24,7 +24,8 @@ impl Hooks {
     /// # Errors
     /// If the socket does not take them.
     pub fn hand_over(self, to: &UnixStream) -> Result<(), Refusal> {
-        let Sizes { bits: (v4, v6), parts, plans, overrides, transfers, ssthresh, starter } = self.sizes;
+        let Sizes { bits: (v4, v6), parts, plans, lines, overrides, transfers, ssthresh, starter } =
+            self.sizes;
         // No part has zero bits.
         let (v4_part, v6_part) = parts.unwrap_or((0, 0));
         let mut message = [0; LENGTH];
@@ -35,6 +36,9 @@ impl Hooks {
         message[20] = transfers.into();
         message[21] = ssthresh.into();
         message[22] = starter.into();
+        message[24..28].copy_from_slice(&lines.0.to_ne_bytes());
+        message[28..32].copy_from_slice(&self.planned().to_ne_bytes());
+        message[32..].copy_from_slice(&lines.1.to_ne_bytes());
         let descriptors = self.descriptors();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -73,7 +77,8 @@ impl Hooks {
         let bits = (message[8], message[9]);
         let [transfers, ssthresh, starter] = [20, 21, 22].map(|at| message[at] != 0);
         let (plans, overrides) = (word(12), word(16));
-        let sizes = Sizes { bits, parts, plans, overrides, transfers, ssthresh, starter };
-        Self::of(descriptors, sizes)
+        let lines = (word(24), u64::from_ne_bytes(std::array::from_fn(|i| message[32 + i])));
+        let sizes = Sizes { bits, parts, plans, lines, overrides, transfers, ssthresh, starter };
+        Self::of(descriptors, sizes, word(28))
     }
 }

@@ -13,6 +13,7 @@ use firstflight_paths::Prefix;
 use libbpf_rs::libbpf_sys;
 
 use crate::layout;
+use crate::lines::Lines;
 use crate::map::{Map, checked};
 use crate::refusal::Refusal;
 
@@ -63,6 +64,8 @@ pub(crate) struct Sizes {
     /// Bits of the parts of prefixes.
     pub(crate) parts: Option<(u8, u8)>,
     pub(crate) plans: u32,
+    /// Lines of prefixes, a power of two, and the seed of the hash that chooses one.
+    pub(crate) lines: (u32, u64),
     pub(crate) overrides: u32,
     /// Whether sockets may have plans of their own.
     pub(crate) transfers: bool,
@@ -81,7 +84,7 @@ impl Sizes {
 }
 
 /// Greatest number of descriptors of [`Hooks`].
-pub(crate) const MOST_DESCRIPTORS: usize = 11;
+pub(crate) const MOST_DESCRIPTORS: usize = 12;
 /// Option of `setsockopt` at the level of TCP that has the plan of a socket applied: `HOOKS_TRANSFER` of the object.
 pub const TRANSFER: c_int = 0x4646;
 /// Time for which a plan for a transfer waits for its use.
@@ -93,7 +96,7 @@ const WAIT: Nanos = Nanos::from_secs(10);
 pub struct Hooks {
     // First: it unmaps the reports before their descriptor is closed.
     ring: Ring,
-    plans: Map<8>,
+    plans: Lines,
     parts: Map<8>,
     orders: Map<20>,
     control: Map<4>,
@@ -115,8 +118,8 @@ struct Transfers {
 }
 
 impl Hooks {
-    /// Hooks of these descriptors, as many as the sizes need, in the order of [`Hooks::descriptors`].
-    pub(crate) fn of(descriptors: Vec<OwnedFd>, sizes: Sizes) -> Result<Self, Refusal> {
+    /// Hooks of these descriptors, as many as the sizes need, in the order of [`Hooks::descriptors`], with so many plans of prefixes.
+    pub(crate) fn of(descriptors: Vec<OwnedFd>, sizes: Sizes, planned: u32) -> Result<Self, Refusal> {
         let expected = sizes.descriptors();
         let wrong =
             |found: usize| Refusal::Handover(format!("{found} descriptors came: expected {expected}"));
@@ -125,16 +128,18 @@ impl Hooks {
         }
         let mut rest = descriptors.into_iter();
         let mut next = || rest.next().ok_or_else(|| wrong(0));
-        let [plans, parts, orders, control, lost, reports, sockets, adoption] =
-            [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
+        let [lines, further, parts, orders, control, lost, reports, sockets, adoption] =
+            [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
         let transfers = match sizes.transfers {
             true => Some(Transfers { plans: Map { fd: next()? }, option: next()? }),
             false => None,
         };
         let starter = if sizes.starter { Some(next()?) } else { None };
+        let plans = Lines::of(lines, further, sizes.lines, (planned, sizes.plans))
+            .map_err(|error| Refusal::failed("the plans of the hooks", error))?;
         Ok(Self {
             ring: Ring::of(&reports)?,
-            plans: Map { fd: plans },
+            plans,
             parts: Map { fd: parts },
             orders: Map { fd: orders },
             control: Map { fd: control },
@@ -152,13 +157,12 @@ impl Hooks {
     pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         use std::os::fd::AsFd as _;
         let Self { plans, parts, orders, control, lost, reports, sockets, adoption, .. } = self;
-        let mut all =
-            vec![&plans.fd, &parts.fd, &orders.fd, &control.fd, &lost.fd, reports, sockets, adoption];
+        let mut rest = vec![&parts.fd, &orders.fd, &control.fd, &lost.fd, reports, sockets, adoption];
         if let Some(Transfers { plans, option }) = &self.transfers {
-            all.extend([&plans.fd, option]);
+            rest.extend([&plans.fd, option]);
         }
-        all.extend(&self.starter);
-        all.into_iter().map(OwnedFd::as_fd).collect()
+        rest.extend(&self.starter);
+        plans.descriptors().into_iter().chain(rest.into_iter().map(OwnedFd::as_fd)).collect()
     }
 
     /// Sets the plan of a prefix, or of a part of one, in place of an earlier one. Until it expires, the plan of a part
@@ -171,11 +175,14 @@ impl Hooks {
         if plan.ssthresh.is_some() && !self.sizes.ssthresh {
             return Err(Refusal::Ssthresh);
         }
-        let (map, what) = self.map_for(&plan.prefix)?;
-        if std::ptr::eq(map, &raw const self.parts) {
-            self.command(PARTS, 1)?;
-        }
-        let stored = map.set(&layout::key(&plan.prefix), &layout::plan(plan));
+        let (key, value) = (layout::key(&plan.prefix), layout::plan(plan));
+        let (stored, what) = match self.is_part(&plan.prefix)? {
+            false => (self.plans.set(key, &value), "plans"),
+            true => {
+                self.command(PARTS, 1)?;
+                (self.parts.set(&key.to_ne_bytes(), &value), "plans of parts")
+            }
+        };
         stored.map_err(|error| full(error, what, self.sizes.plans))
     }
 
@@ -202,20 +209,29 @@ impl Hooks {
     /// # Errors
     /// If the prefix has another length than those of [`Setup`](crate::Setup), or the kernel refuses.
     pub fn remove(&self, prefix: &Prefix) -> Result<bool, Refusal> {
-        let removed = self.map_for(prefix)?.0.remove(&layout::key(prefix));
+        let key = layout::key(prefix);
+        let removed = match self.is_part(prefix)? {
+            false => self.plans.remove(key),
+            true => self.parts.remove(&key.to_ne_bytes()),
+        };
         removed.map_err(|error| Refusal::failed("removing a plan", error))
     }
 
-    /// The map for plans of prefixes of this one's length, and what it holds.
-    fn map_for(&self, prefix: &Prefix) -> Result<(&Map<8>, &'static str), Refusal> {
+    /// Number of plans of prefixes in the kernel.
+    pub(crate) fn planned(&self) -> u32 {
+        self.plans.used()
+    }
+
+    /// Whether prefixes of this one's length are parts.
+    fn is_part(&self, prefix: &Prefix) -> Result<bool, Refusal> {
         let of_family = |(v4, v6)| if prefix.first().is_ipv4() { v4 } else { v6 };
         let (bits, part) = (of_family(self.sizes.bits), self.sizes.parts.map(of_family));
         let length = prefix.length();
         if length == bits {
-            return Ok((&self.plans, "plans"));
+            return Ok(false);
         }
         if Some(length) == part {
-            return Ok((&self.parts, "plans of parts"));
+            return Ok(true);
         }
         let nearest = part.filter(|part| length.abs_diff(*part) < length.abs_diff(bits)).unwrap_or(bits);
         let nearest = Prefix::around(prefix.first(), nearest).to_string();

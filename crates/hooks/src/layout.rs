@@ -20,8 +20,8 @@ pub(crate) struct Fixed {
     pub(crate) cgroup: u64,
     pub(crate) bits: (u8, u8),
     pub(crate) parts: Option<(u8, u8)>,
-    /// Number of counters, a power of two.
-    pub(crate) counters: u32,
+    /// Number of lines of prefixes, a power of two.
+    pub(crate) lines: u32,
     pub(crate) wake: u32,
     /// Whether plans for transfers may set the slow-start threshold.
     pub(crate) ssthresh: bool,
@@ -49,7 +49,7 @@ impl Fixed {
             v6.into(),
             v4_part.into(),
             v6_part.into(),
-            self.counters - 1,
+            self.lines - 1,
             self.wake,
             self.ssthresh.into(),
             self.places - 1,
@@ -66,27 +66,54 @@ impl Fixed {
 }
 
 /// The key of a plan: `key_of` of the object.
-pub(crate) fn key(prefix: &Prefix) -> [u8; 8] {
-    let word = match prefix.first() {
+pub(crate) fn key(prefix: &Prefix) -> u64 {
+    match prefix.first() {
         IpAddr::V4(address) => 0xffff << 32 | u64::from(address.to_bits()),
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
-    };
-    word.to_ne_bytes()
+    }
 }
 
+/// Bytes of `struct hooks_plan`.
+pub(crate) const PLAN: usize = 24;
+
 /// `struct hooks_plan`.
-pub(crate) fn plan(plan: &Plan) -> [u8; 24] {
-    let mut bytes = [0; 24];
+pub(crate) fn plan(plan: &Plan) -> [u8; PLAN] {
+    let mut bytes = [0; PLAN];
     bytes[..8].copy_from_slice(&plan.expires.0.to_ne_bytes());
     bytes[8..].copy_from_slice(&start(plan));
     bytes
+}
+
+/// A plan as it is kept in a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// `struct hooks_start`.
+    pub(crate) start: u64,
+    /// Units of 2^[`TICK`] nanoseconds, rounded down.
+    pub(crate) expires: u32,
+    /// Least and greatest round-trip time, microseconds.
+    pub(crate) least: u32,
+    pub(crate) most: u32,
+}
+
+/// `HOOKS_TICK`.
+const TICK: u32 = 26;
+
+impl Stored {
+    /// The same plan as this `struct hooks_plan`.
+    pub(crate) fn of(plan: &[u8; PLAN]) -> Self {
+        let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| plan[at + i]));
+        let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| plan[at + i]));
+        let expires = u32::try_from(long(0) >> TICK).unwrap_or(u32::MAX);
+        Self { start: long(16), expires, least: word(8), most: word(12) }
+    }
 }
 
 /// `struct hooks_transfer`, of a connection to an address of `prefix`; `rate` in bytes per second. The program ignores the pace.
 pub(crate) fn transfer(plan: &Plan, prefix: &Prefix, rate: u64) -> [u8; 40] {
     let mut bytes = [0; 40];
     bytes[..8].copy_from_slice(&plan.expires.0.to_ne_bytes());
-    bytes[8..16].copy_from_slice(&key(prefix));
+    bytes[8..16].copy_from_slice(&key(prefix).to_ne_bytes());
     bytes[16..24].copy_from_slice(&rate.to_ne_bytes());
     bytes[24..].copy_from_slice(&start(plan));
     bytes

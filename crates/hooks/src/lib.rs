@@ -27,6 +27,7 @@ mod diag;
 mod hand;
 mod hooks;
 mod layout;
+mod lines;
 mod load;
 mod map;
 mod refusal;

@@ -169,14 +169,16 @@ impl Hooks {
         let Setup { bits, parts, plans, overrides, .. } = *setup;
         let (transfers, ssthresh) = (setup.transfers.is_some(), setup.limits.ssthresh);
         let starter = setup.starter();
-        let sizes = Sizes { bits, parts, plans, overrides, transfers, ssthresh, starter };
+        let (lines, seed) = (plans.next_power_of_two().max(1 << 12), seed()?);
+        let sizes =
+            Sizes { bits, parts, plans, lines: (lines, seed), overrides, transfers, ssthresh, starter };
         let fixed = Fixed {
             limits: setup.limits,
-            seed: seed()?,
+            seed,
             cgroup: if inode == ROOT { 0 } else { inode },
             bits,
             parts,
-            counters: plans.next_power_of_two().max(1 << 12),
+            lines,
             wake: setup.buffer / 8,
             ssthresh: setup.transfers.is_some_and(|transfers| transfers.ssthresh),
             places: plans.next_power_of_two().clamp(1 << 12, PLACES),
@@ -209,6 +211,7 @@ impl Hooks {
             copy(found.as_fd())
         };
         let mut descriptors = vec![
+            map("hooks_lines")?,
             map("hooks_plans")?,
             map("hooks_parts")?,
             map("hooks_orders")?,
@@ -228,7 +231,7 @@ impl Hooks {
             let mut starter = starter.ok_or(Refusal::Kernel("struct_ops"))?;
             descriptors.push(link(&starter.attach_struct_ops().map_err(refused)?)?);
         }
-        Self::of(descriptors, sizes)
+        Self::of(descriptors, sizes, 0)
     }
 }
 
@@ -262,11 +265,12 @@ fn prepare(mut open: OpenObject, setup: &Setup, fixed: &Fixed) -> Result<OpenObj
                 place.copy_from_slice(&bytes);
                 Ok(())
             }
-            "hooks_plans" => map.set_max_entries(setup.plans),
+            "hooks_lines" => map.set_max_entries(fixed.lines),
+            // With as many prefixes as lines, a tenth finds its line full (Poisson: the mean excess above two).
+            "hooks_plans" => map.set_max_entries((setup.plans / 4).max(1 << 10)),
             "hooks_parts" if setup.parts.is_some() => map.set_max_entries(setup.plans),
             "hooks_orders" => map.set_max_entries(setup.overrides),
             "hooks_places" => map.set_max_entries(fixed.places),
-            "hooks_counters" => map.set_max_entries(fixed.counters),
             "hooks_reports" => map.set_max_entries(setup.buffer),
             _ => Ok(()),
         };

@@ -33,6 +33,15 @@ impl<const K: usize> Map<K> {
         }
     }
 
+    /// Whether there is a value, which has `V` bytes.
+    pub(crate) fn has<const V: usize>(&self, key: &[u8; K]) -> io::Result<bool> {
+        match self.get(key, &mut [0; V]) {
+            Ok(()) => Ok(true),
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Fills `value`, which has the length of the map's values: of a per-CPU map, 8 bytes for each possible processor.
     pub(crate) fn get(&self, key: &[u8; K], value: &mut [u8]) -> io::Result<()> {
         // SAFETY: as above.

@@ -95,7 +95,7 @@ pub(crate) const PREFIXES: Section = Section {
             "most",
             Kind::Integer { min: 16, max: 16_000_000 },
             "1000000",
-            "Most prefixes that are kept; the one that was reported longest ago makes room.",
+            "Most prefixes that are kept; the one that was reported longest ago makes room. The kernel takes 64 bytes for each at the start.",
         ),
     ],
 };

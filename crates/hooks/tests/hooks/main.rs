@@ -6,13 +6,16 @@ mod idle;
 mod transfer;
 mod wire;
 
-use std::net::TcpListener;
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Arm, Limits, Plan, Stage};
 use firstflight_hooks::{Override, Refusal, Setup, now};
+use firstflight_lab::TcpInfo;
 
 use ground::{Ground, LIMITS, MILLISECOND, Pair, SECOND, SERVER, STACK, any_v6, ends, plan};
 
@@ -122,6 +125,97 @@ fn live_connections_of_a_prefix_divide_the_window() {
     before.close();
     drop(others);
     assert_eq!(ground.connect("127.1.2.9").window(), 40);
+}
+
+#[test]
+fn the_program_divides_window_and_pace_as_the_simulated_gateway_does() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = ground.hooks(&ground.setup());
+    let shared = Plan { pace: Some(48), ..plan("127.1.2.0/24", 40) };
+    hooks.set(&shared).expect("room");
+    // Small segments: the program keeps paces of less than 4 GB/s, and the loopback is fast.
+    let small = |address: SocketAddr| {
+        let listener = TcpListener::bind(address)?;
+        limit_segments(&listener, 100);
+        Ok(listener)
+    };
+    let mut all = vec![];
+    for live in 0..5 {
+        let from = format!("127.1.2.{}", live + 1).parse().expect("an address");
+        let mut pair = ground.connect_to(small, (SERVER, 0).into(), from);
+        // With an ACK, Linux computes its own rate anew.
+        rustix::net::sockopt::set_tcp_quickack(&pair.client, false).expect("an option of TCP");
+        pair.server.write_all(&[7]).expect("a connection");
+        let info = TcpInfo::of(&pair.server).expect("TCP_INFO");
+        let start = shared.start(live, false);
+        assert_eq!(info.cwnd, start.arm.window(), "beside {live}");
+        let rate =
+            |segments: u32| u64::from(segments) * u64::from(info.mss) * 1_000_000 / u64::from(info.rtt);
+        let expected = match start.pace {
+            Some(pace) => rate(pace)..=rate(pace),
+            // Linux's own, twice the window in a round-trip time.
+            None => rate(start.arm.window()) * 19 / 10..=rate(start.arm.window()) * 21 / 10,
+        };
+        assert!(expected.contains(&info.pacing_rate), "beside {live}: {info:?}, {start:?}");
+        all.push((start.arm.window(), start.pace, pair));
+    }
+    let starts: Vec<_> = all.iter().map(|(window, pace, _)| (*window, *pace)).collect();
+    assert_eq!(starts, [(40, Some(48)), (20, Some(24)), (13, Some(16)), (10, None), (10, None)]);
+}
+
+/// Bounds the payload of a segment, bytes.
+fn limit_segments(socket: &impl AsRawFd, bytes: libc::c_int) {
+    let (value, length) = ((&raw const bytes).cast(), 4);
+    // SAFETY: the value, and its length.
+    let answer =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_MAXSEG, value, length) };
+    assert_eq!(answer, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn as_many_prefixes_as_the_table_has_lines_all_have_their_plans() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = ground.hooks(&ground.setup());
+    const PREFIXES: u32 = 4096;
+    let prefix = |number: u32| format!("127.{}.{}.0/24", 16 + number / 256, number % 256);
+    let window = |number: u32| 11 + number % 30;
+    let differ = |expected: &dyn Fn(u32) -> u32| {
+        let started = |number: u32| ground.connect(&prefix(number).replace("0/24", "9")).window();
+        let of = (0..PREFIXES).map(|number| (number, started(number), expected(number)));
+        let (halved, others): (Vec<_>, Vec<_>) = of
+            .filter(|(_, started, expected)| started != expected)
+            .partition(|(_, started, expected)| *started == (expected / 2).max(STACK));
+        // The client's end is a live connection to the server's network. A prefix that shares the line of that network shares its
+        // window with it: one of 4096 in the mean, and more than eight in one run of a million.
+        assert!(halved.len() <= 8, "{halved:?}");
+        others
+    };
+    for number in 0..PREFIXES {
+        hooks.set(&plan(&prefix(number), window(number))).expect("room");
+    }
+    // About a tenth of them find their line full.
+    assert_eq!(differ(&window), []);
+    assert_eq!(
+        hooks.set(&plan("127.1.2.0/24", 30)).expect_err("as many plans as there may be").to_string(),
+        Refusal::Full { what: "plans", most: PREFIXES }.to_string()
+    );
+    for number in (0..PREFIXES).step_by(2) {
+        assert!(hooks.remove(&prefix(number).parse().expect("a prefix")).expect("the table"));
+    }
+    let expected = |number: u32| if number.is_multiple_of(2) { STACK } else { window(number) };
+    assert_eq!(differ(&expected), []);
+    // The plans of full lines move into lines that have room now.
+    for number in 0..PREFIXES {
+        hooks.set(&plan(&prefix(number), window(number + 7))).expect("room");
+    }
+    assert_eq!(differ(&|number| window(number + 7)), []);
+    hooks.set(&plan("127.1.2.0/24", 30)).expect_err("as many plans as there may be");
+    for number in 0..PREFIXES {
+        let prefix = prefix(number).parse().expect("a prefix");
+        assert!(hooks.remove(&prefix).expect("the table"), "{number}");
+        assert!(!hooks.remove(&prefix).expect("the table"), "{number}");
+    }
+    assert_eq!(differ(&|_| STACK), []);
 }
 
 #[test]
