@@ -125,8 +125,7 @@ fn connection(scale: Scale, share: f64) -> BoxedStrategy<String> {
         scheme::keys(),
         line(0.3, "recovery", word(&["tahoe", "reno", "newreno", "sack"])),
         line(share / 3.0, "partial_acks", word(&["impatient", "slow-but-steady", "ns2-2002"])),
-        line(share / 3.0, "sack_walk", time(1_000_000)),
-        line(share / 9.0, "ack_backlog", (1..300_u32).prop_map(|acks| acks.to_string()).boxed()),
+        line(share / 6.0, "sack_walk", walks()),
         first_window(share),
         line(share, "initial_ssthresh", window()),
         line(share, "receive_window", window()),
@@ -162,6 +161,12 @@ fn first_window(share: f64) -> BoxedStrategy<String> {
         format!("initial_window = \"{window} packets\"\npaced = true\ninitial_pace = \"{pace} packets\"\n")
     });
     prop_oneof![9 => any, 1 => own.boxed()].boxed()
+}
+
+/// Times of a host for each packet that an ACK makes it visit, with and without a limit of the ACKs that wait.
+fn walks() -> BoxedStrategy<String> {
+    let limited = (time(1_000_000), 1..300_u32).prop_map(|(walk, acks)| format!("{walk}\nack_backlog = {acks}"));
+    prop_oneof![time(1_000_000), limited].boxed()
 }
 
 /// A `[[udp]]` that sends at most some hundred packets.

@@ -140,6 +140,7 @@ fn a_scenario_that_quic_cannot_run_is_refused_by_its_key() {
         ("", "startup = \"liss\"\navoidance = \"reno\"", "flow[0].startup", "memory"),
         ("", "min_rto = \"1 s\"", "flow[0].min_rto", "RFC 9002"),
         ("", "receiver_reads = \"256 KB\"", "flow[0].receiver_reads", "eager"),
+        ("", "sack_walk = \"100 ns\"", "flow[0].sack_walk", "quinn"),
         ("", "rounds = { count = 2, idle = \"1 s\" }", "flow[0].rounds", "one transfer"),
         ("[packet]\nsize = \"1000 B\"", "", "packet.size", "1228 B"),
     ] {

@@ -34,3 +34,12 @@ fn a_run_longer_than_the_clock_is_refused_at_its_duration() {
         "duration: with 20000 connections the simulator's clock ends after 70368 s; expected a shorter run, or fewer connections"
     );
 }
+
+#[test]
+fn a_host_that_needs_time_beside_connections_that_share_state_is_refused() {
+    let text = "duration = \"9 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"9 ms\"\nbuffer = \"9 packets\"\n[[flow]]\ncount = 2\nstartup = \"liss\"\n[[flow]]\nsack_walk = \"100 ns\"\n";
+    assert_eq!(
+        refusal(text),
+        "flow[1].sack_walk: other connections of this run share state, in whose order no host delays ACKs"
+    );
+}

@@ -95,6 +95,7 @@ fn check(group: &FlowGroup, key: &dyn Fn(&str) -> String) -> Result<(), Refusal>
             group.recovery == stack.recovery || group.recovery == Recovery::Sack,
             "losses are found by RFC 9002",
         ),
+        ("sack_walk", group.processor.is_none(), "the time that ACKs take is that of quinn itself"),
         ("receiver", group.receiver == stack.receiver, "quinn acknowledges every second packet (RFC 9000)"),
         (
             "delayed_ack_timer",
