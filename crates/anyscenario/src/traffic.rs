@@ -165,7 +165,8 @@ fn first_window(share: f64) -> BoxedStrategy<String> {
 
 /// Times of a host for each packet that an ACK makes it visit, with and without a limit of the ACKs that wait.
 fn walks() -> BoxedStrategy<String> {
-    let limited = (time(1_000_000), 1..300_u32).prop_map(|(walk, acks)| format!("{walk}\nack_backlog = {acks}"));
+    let limited =
+        (time(1_000_000), 1..300_u32).prop_map(|(walk, acks)| format!("{walk}\nack_backlog = {acks}"));
     prop_oneof![time(1_000_000), limited].boxed()
 }
 
