@@ -6,6 +6,7 @@ use clap::Args;
 use firstflight::build::{Flow, Path};
 use firstflight::results::SchemeResult;
 use firstflight::{Scenario, compare};
+use firstflight_gateway::STOCK;
 use firstflight_report::printable;
 use serde::Serialize;
 use serde_json::Value;
@@ -99,12 +100,16 @@ fn advise(found: &Value) -> Result<Advice, Failure> {
         return Ok(Advice { prefix, window_segments: None, why_not, expected: vec![], how: Value::Null });
     };
     let rtt_ms = (low + high) / 2.0;
-    let expected = effect(window, segments, rtt_ms)?;
+    // An order may have another window than the estimate, of which the pace is.
+    let pace = found["plan"]["pace_segments_per_rtt"].as_u64().map(|pace| pace.max(window));
+    let pace = pace.filter(|pace| window > STOCK.into() && *pace < 2 * window);
+    let expected = effect(window, pace, segments, rtt_ms)?;
     Ok(Advice { prefix, window_segments: Some(window), why_not, expected, how: found["how"].clone() })
 }
 
-/// Simulates transfers with and without the plan on the learned path.
-fn effect(window: u64, segments: f64, rtt_ms: f64) -> Result<Vec<Expected>, Failure> {
+/// Simulates transfers with and without the plan on the learned path: a first window of `window` segments, and `pace` of them in a
+/// round-trip time.
+fn effect(window: u64, pace: Option<u64>, segments: f64, rtt_ms: f64) -> Result<Vec<Expected>, Failure> {
     let rate = segments * MSS * 8.0 / (rtt_ms / 1e3);
     let mut expected = SIZES.map(|size| Expected {
         size,
@@ -115,7 +120,8 @@ fn effect(window: u64, segments: f64, rtt_ms: f64) -> Result<Vec<Expected>, Fail
         let path = Path::new(format!("{rate:.0} bit/s"), format!("{rtt_ms:.3} ms"), format!("{buffer} BDP"));
         let flow = Flow::new().size("30 KB").text("profile", Some("linux"));
         let scenario = Scenario::builder().path(path).flow(flow).build()?;
-        let planned = format!("slow-start+cubic@iw{window}+paced");
+        let pace = pace.map_or(String::new(), |pace| format!("={pace}"));
+        let planned = format!("slow-start+cubic@iw{window}+paced{pace}");
         let report = compare(&scenario)
             .schemes(["slow-start+cubic", &planned])?
             .sizes(SIZES)?
