@@ -27,9 +27,8 @@ test: export CARGO_INCREMENTAL := 0
 test: packages-build packages-test ## install missing packages, run all tests, lints and the format check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	tools/python with tools/beside $(REAL_TIME) cargo test --workspace --locked --lib --bins --tests
-	cargo test --workspace --locked --doc
-	tools/python test
+	tools/python with tools/beside $(REAL_TIME) cargo test --workspace --locked --tests
+	tools/both cargo test --workspace --locked --doc -- tools/python test
 
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
 	cargo bench --locked --package firstflight-sim --bench engine

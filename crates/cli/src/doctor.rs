@@ -140,7 +140,7 @@ fn python() -> Check {
     const COMMAND: &str = "Python package";
     const INSTALL: &str = "`make python` builds the wheel; `pip install` installs it";
     let Some(python) = program("python3") else {
-        return Check::lacks(COMMAND, "the program python3 is missing", "install Python 3.9 or later");
+        return Check::lacks(COMMAND, "the program python3 is missing", "install Python 3.10 or later");
     };
     let imported = Command::new(&python)
         .args(["-c", "import firstflight; print(firstflight.__version__)"])

@@ -41,6 +41,29 @@ fn an_unknown_command_or_option_is_refused_with_the_nearest_name() {
 }
 
 #[test]
+fn doctor_names_a_remedy_for_what_does_not_work_here() {
+    let run = Scratch::new().run(&["doctor", "--json"]);
+    assert_eq!((run.code, &*run.err), (0, ""));
+    let found: serde_json::Value = serde_json::from_str(&run.out).expect("one JSON object");
+    let checks = found["checks"].as_array().expect("a list");
+    let names: Vec<&str> = checks.iter().filter_map(|check| check["command"].as_str()).collect();
+    assert!(names.len() == checks.len() && names.contains(&"compare, run, reproduce"), "{names:?}");
+    for check in checks {
+        assert!(check["found"].as_str().is_some_and(|text| !text.is_empty()), "{check}");
+        assert_eq!(check["ok"].as_bool().expect("yes or no"), check["remedy"].is_null(), "{check}");
+    }
+    // Python is in no folder of root's programs.
+    let bare = program().args(["doctor", "--json"]).env("PATH", "").output().expect("the program runs");
+    let bare: serde_json::Value = serde_json::from_slice(&bare.stdout).expect("one JSON object");
+    let python =
+        bare["checks"].as_array().expect("a list").iter().find(|it| it["command"] == "Python package");
+    assert_eq!(
+        python.map(|it| (&it["ok"], &it["remedy"])),
+        Some((&serde_json::json!(false), &serde_json::json!("install Python 3.10 or later")))
+    );
+}
+
+#[test]
 fn values_that_an_option_does_not_take_are_refused_with_what_it_takes() {
     let runs =
         |value| format!("--runs \"{value}\": not a valid value; expected a whole number from 1 to 100000");

@@ -1,7 +1,7 @@
 //! The layers of ARCHITECTURE.md: no crate depends on a crate above it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
@@ -131,5 +131,101 @@ fn every_file_of_tests_is_a_part_of_a_program() {
             let program = manifest.contains(&format!("[[test]]\nname = \"{stem}\"\n"));
             assert!(part != program, "crates/{name}/tests/{stem}: neither in all.rs nor a [[test]], or both");
         }
+    }
+}
+
+/// Cargo builds a program for the tests of a library or command even if it has none.
+#[test]
+fn targets_without_a_program_of_tests_have_no_tests() {
+    let mut without = 0;
+    for folder in packages() {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        if !manifest.contains("\ntest = false\n") {
+            continue;
+        }
+        without += 1;
+        let source = folder.join("src");
+        // The library of the fuzz targets has tests, and its command is one file.
+        let files =
+            if folder.ends_with("fuzz/targets") { vec![source.join("main.rs")] } else { sources(&source) };
+        for file in files {
+            let text = std::fs::read_to_string(&file).expect("a source is readable");
+            assert!(!text.contains("#[test]"), "{}: cargo does not run this test", file.display());
+            let alone = file.ends_with("fuzz/targets/src/main.rs");
+            assert!(!alone || !text.contains("\nmod "), "{}: it has a file of its own", file.display());
+        }
+    }
+    assert!(without > 0, "no target is without tests");
+}
+
+/// rustdoc reads a crate for seconds to find that it has no tests.
+#[test]
+fn crates_with_tests_in_their_documentation_are_those_that_rustdoc_tests() {
+    let mut tested = 0;
+    for folder in packages() {
+        let source = folder.join("src");
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        if !source.join("lib.rs").exists() {
+            continue;
+        }
+        let files = sources(&source);
+        let texts = files.iter().map(|file| std::fs::read_to_string(file).expect("a source is readable"));
+        let has_tests = texts.into_iter().any(|text| has_documentation_tests(&text));
+        let switched_off = manifest.contains("\ndoctest = false\n");
+        assert!(
+            has_tests != switched_off,
+            "{}: doctest = false is for crates without such tests",
+            folder.display()
+        );
+        tested += u32::from(has_tests);
+    }
+    assert!(tested > 0, "no documentation has tests");
+}
+
+/// Folders of the workspace's packages.
+fn packages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = ["crates", "crates/kernel/bpf", "examples", "fuzz"].map(|folder| root.join(folder));
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("a folder").flatten());
+    entries.map(|entry| entry.path()).filter(|folder| folder.join("Cargo.toml").exists()).collect()
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder of sources").flatten();
+    let of = |path: PathBuf| if path.is_dir() { sources(&path) } else { vec![path] };
+    entries
+        .flat_map(|entry| of(entry.path()))
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+        .collect()
+}
+
+/// Whether rustdoc finds a test in the source of a crate: code between fences without the name of another language, or indented by four
+/// characters, or the text of a file.
+fn has_documentation_tests(source: &str) -> bool {
+    let mut inside = false;
+    source.lines().map(str::trim_start).any(|line| {
+        let Some(text) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else {
+            return line.starts_with("#![doc = include_str!") || line.starts_with("#[doc = include_str!");
+        };
+        let Some(language) = text.trim_start().strip_prefix("```") else {
+            return !inside && text.starts_with("     ");
+        };
+        inside = !inside;
+        inside && !["text", "sh", "toml", "json"].contains(&language)
+    })
+}
+
+#[test]
+fn tests_in_documentation_are_found() {
+    for source in [
+        "//! ```\n//! let a = 1;\n//! ```\n",
+        "    /// ```no_run\n",
+        "/// A\n///\n///     let a = 1;\n",
+        "#[doc = include_str!(\"a.md\")]",
+    ] {
+        assert!(has_documentation_tests(source), "{source}");
+    }
+    for source in ["//! ```text\n//!     a\n//! ```\n", "/// - a\n///   b\n", "// ```\n"] {
+        assert!(!has_documentation_tests(source), "{source}");
     }
 }

@@ -1,11 +1,9 @@
 //! The service with a kernel that the test plays.
 
-mod common;
-
 use std::fs;
 use std::net::IpAddr;
 
-use common::{Played, Scratch, Service, connection, setup, teach};
+use crate::common::{Played, Scratch, Service, connection, setup, teach};
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Client, Setup, Unanswered, serve};
 use firstflight_gateway::{Arm, Connection, Mode, Override, Settings};
@@ -228,7 +226,7 @@ fn a_store_of_another_version_is_kept_aside_and_named() {
         firstflight_gateway::STATE_VERSION,
         aside.display()
     );
-    assert!(common::COMPLAINTS.lock().expect("no panic").contains(&said), "{said}");
+    assert!(crate::common::COMPLAINTS.lock().expect("no panic").contains(&said), "{said}");
     // The knowledge of the first gateway is still there.
     let database = redb::Database::open(aside).expect("a store");
     let transaction = database.begin_read().expect("a transaction");

@@ -1,12 +1,9 @@
 //! The interface between the gateway of a site and those of its hosts.
-#![cfg(target_os = "linux")]
-
-mod common;
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use common::{Scratch, Service, setup, teach};
+use crate::common::{Scratch, Service, setup, teach};
 use firstflight_daemon::{Client, Setup, Site};
 use firstflight_gateway::{Key, Mode, Settings};
 use serde_json::json;
@@ -100,7 +97,7 @@ fn an_address_that_is_not_of_this_host_is_refused_by_name() {
     let listen: SocketAddr = "192.0.2.77:4646".parse().expect("an address");
     let site = Site { listen, hosts: vec![], key: Key::new(&[7; 32]).expect("long enough"), weight: 500 };
     let setup = Setup { site: Some(site), ..setup(&folder.0, Mode::Advise) };
-    let kernel = common::Played::default();
+    let kernel = crate::common::Played::default();
     let error = firstflight_daemon::serve(&setup, Box::new(kernel), || true, |_| ()).expect_err("refused");
     assert!(error.to_string().starts_with("the address of the site 192.0.2.77:4646: "), "{error}");
 }

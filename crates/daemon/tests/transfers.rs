@@ -1,7 +1,5 @@
 //! Plans for single transfers through the socket, and its clients in three languages.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
@@ -10,7 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use common::{Scratch, Service, connection, setup, teach};
+use crate::common::{Scratch, Service, connection, setup, teach};
 use firstflight_daemon::{Groups, Setup, Start, Unanswered};
 use firstflight_gateway::{Connection, Mode};
 use firstflight_hooks::Transfers;

@@ -35,6 +35,30 @@ def test_a_notebook_runs(path: Path) -> None:
     assert not [output for output in outputs if output.get("name") == "stderr"], outputs
 
 
+class Watched(NotebookClient):
+    """Keeps the HTML that a notebook shows, also what it replaces later."""
+
+    def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
+        if msg["msg_type"] in ("display_data", "update_display_data"):
+            self.shown = [*getattr(self, "shown", []), msg["content"]["data"].get("text/html")]
+        return super().process_message(msg, cell, cell_index)
+
+
+def test_a_notebook_shows_progress_with_the_time_left_and_removes_it() -> None:
+    source = """
+import firstflight as ff, firstflight._progress as progress
+progress._QUIET_S = 0.0
+ff.run(ff.Scenario("lte", flow=[{"size": "3 MB"}]), replications=2000);
+"""
+    notebook: Any = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+    client: Any = Watched(notebook, timeout=300, kernel_name="python3")
+    client.execute()
+    *bars, last = client.shown
+    assert last == ""
+    assert bars and all("<progress max=" in bar for bar in bars if "2000" in bar), bars
+    assert re.search(r" of 2000 \(\d+%\), \d+ s left$", bars[-1]), bars
+
+
 def test_there_are_four_notebooks() -> None:
     assert len(NOTEBOOKS) == 4
 

@@ -1,0 +1,7 @@
+//! The tests of this crate as one program, but for those that wait for real time: it is linked once, and its tests share the cores.
+#![cfg(target_os = "linux")]
+
+mod common;
+mod service;
+mod site;
+mod transfers;
