@@ -158,30 +158,6 @@ fn targets_without_a_program_of_tests_have_no_tests() {
     assert!(without > 0, "no target is without tests");
 }
 
-/// rustdoc reads a crate for seconds to find that it has no tests.
-#[test]
-fn crates_with_tests_in_their_documentation_are_those_that_rustdoc_tests() {
-    let mut tested = 0;
-    for folder in packages() {
-        let source = folder.join("src");
-        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
-        if !source.join("lib.rs").exists() {
-            continue;
-        }
-        let files = sources(&source);
-        let texts = files.iter().map(|file| std::fs::read_to_string(file).expect("a source is readable"));
-        let has_tests = texts.into_iter().any(|text| has_documentation_tests(&text));
-        let switched_off = manifest.contains("\ndoctest = false\n");
-        assert!(
-            has_tests != switched_off,
-            "{}: doctest = false is for crates without such tests",
-            folder.display()
-        );
-        tested += u32::from(has_tests);
-    }
-    assert!(tested > 0, "no documentation has tests");
-}
-
 /// Folders of the workspace's packages.
 fn packages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -197,35 +173,4 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         .flat_map(|entry| of(entry.path()))
         .filter(|path| path.extension().is_some_and(|end| end == "rs"))
         .collect()
-}
-
-/// Whether rustdoc finds a test in the source of a crate: code between fences without the name of another language, or indented by four
-/// characters, or the text of a file.
-fn has_documentation_tests(source: &str) -> bool {
-    let mut inside = false;
-    source.lines().map(str::trim_start).any(|line| {
-        let Some(text) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else {
-            return line.starts_with("#![doc = include_str!") || line.starts_with("#[doc = include_str!");
-        };
-        let Some(language) = text.trim_start().strip_prefix("```") else {
-            return !inside && text.starts_with("     ");
-        };
-        inside = !inside;
-        inside && !["text", "sh", "toml", "json"].contains(&language)
-    })
-}
-
-#[test]
-fn tests_in_documentation_are_found() {
-    for source in [
-        "//! ```\n//! let a = 1;\n//! ```\n",
-        "    /// ```no_run\n",
-        "/// A\n///\n///     let a = 1;\n",
-        "#[doc = include_str!(\"a.md\")]",
-    ] {
-        assert!(has_documentation_tests(source), "{source}");
-    }
-    for source in ["//! ```text\n//!     a\n//! ```\n", "/// - a\n///   b\n", "// ```\n"] {
-        assert!(!has_documentation_tests(source), "{source}");
-    }
 }
