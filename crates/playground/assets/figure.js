@@ -91,7 +91,9 @@ const live = (picture, scheme) => {
 };
 
 // A page of all pages has many pictures, which stay as they are.
-if (pictures.length === 1 && /\/algorithms\//.test(location.pathname)) {
+if (new Set(pictures.map((picture) => picture.src)).size === 1 && /\/algorithms\//.test(location.pathname)) {
   const [picture] = pictures;
+  // mdBook 0.5.4 has every picture twice, in a label that enlarges it.
+  picture.closest(".checkbox-label")?.replaceWith(picture);
   live(picture, decodeURIComponent(picture.src.match(/([^/]+)\.svg$/)[1]));
 }
