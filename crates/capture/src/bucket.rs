@@ -6,10 +6,8 @@
 //! and the last (T. Flach et al., "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016, section 3.1), with whose
 //! rate the search begins: that count includes what was left in the bucket, and what flowed past a full one.
 
-use firstflight_contract::Nanos;
-
+use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
-use crate::seconds::Seconds;
 use crate::summary::policing;
 
 /// Token bucket of a policer. Bytes are those of the data.
@@ -23,34 +21,13 @@ pub struct Bucket {
     pub wrong: f64,
 }
 
-/// A packet in front of the policer.
-#[derive(Clone, Copy, Debug)]
-struct Offered {
-    /// Seconds since the first packet.
-    at: f64,
-    bytes: f64,
-    passed: bool,
-}
-
 /// Most packets that are tried; the first ones.
 const MOST: usize = 4000;
 
 /// The bucket that contradicts fewest packets; `None` with fewer than two losses.
 pub(crate) fn bucket(trace: &PacketTrace) -> Option<Bucket> {
     let (rate, _) = policing(trace)?;
-    let begin = trace.sends.first()?.at;
-    let since = |at: Nanos| at.saturating_sub(begin).as_secs_f64();
-    let mut offered: Vec<Offered> = vec![];
-    for piece in trace.pieces.iter().filter(|piece| piece.sent != Nanos::NEVER) {
-        let bytes = f64::from(piece.len);
-        offered.push(Offered { at: since(piece.sent), bytes, passed: !piece.lost() });
-        // Of several retransmissions the last arrived. The others were dropped and took nothing.
-        if piece.resent > 0 && piece.arrived() {
-            offered.push(Offered { at: since(piece.resent_at), bytes, passed: true });
-        }
-    }
-    // Packets of one instant are in the order of the data.
-    offered.sort_by(|a, b| a.at.total_cmp(&b.at));
+    let mut offered = offered(trace);
     offered.truncate(MOST);
     let dropped = offered.iter().filter(|one| !one.passed).count();
     // The middle of 3 to 1500 packets, in the logarithm.
@@ -121,7 +98,7 @@ mod tests {
             before = at;
             let passed = tokens >= 1000.0;
             tokens -= if passed { 1000.0 } else { 0.0 };
-            Offered { at, bytes: 1000.0, passed }
+            Offered { at, bytes: 1000.0, passed, waited: None }
         };
         times.map(|ms| pass(ms * 1e-3)).collect()
     }
@@ -142,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_packet_contradicts_a_bucket_that_had_no_tokens_for_it_or_tokens_for_one_that_was_dropped() {
-        let packet = |ms: f64, passed| Offered { at: ms * 1e-3, bytes: 1000.0, passed };
+        let packet = |ms: f64, passed| Offered { at: ms * 1e-3, bytes: 1000.0, passed, waited: None };
         // 2000 bytes at once, and 1000 every 10 ms after that: the third is dropped, the one at 10 ms passes.
         let seen = [
             packet(0.0, true),

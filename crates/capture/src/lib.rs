@@ -19,6 +19,7 @@ mod groups;
 mod infer;
 mod limits;
 mod observed;
+mod offered;
 mod packet;
 mod packet_trace;
 mod reader;
@@ -49,6 +50,7 @@ pub use crate::infer::{bottlenecks, infer, infer_together};
 pub use crate::observed::{
     Connection, ExitReason, FirstRoundTrip, Observed, ObservedExit, Series, Startup, Vantage,
 };
+pub use crate::offered::Offered;
 pub use crate::reader::{Capture, Counts, Next, Reader, first_packet_time};
 pub use crate::reordering::Reordering;
 pub use crate::transfers::{SizeClass, Sizes};

@@ -7,6 +7,7 @@ use firstflight_contract::Nanos;
 use serde::{Serialize, Serializer};
 
 use crate::bucket::{Bucket, bucket};
+use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
 use crate::reordering::Reordering;
 use crate::summary::Summary;
@@ -36,6 +37,11 @@ impl Connection {
     /// Token bucket of a policer, if one dropped the packets of this connection; `None` with fewer than two losses.
     pub fn policing(&self) -> Option<Bucket> {
         bucket(&self.trace)
+    }
+
+    /// Packets in the order in which they were sent, with their fates.
+    pub fn offered(&self) -> Vec<Offered> {
+        offered(&self.trace)
     }
 
     /// Whether enough packets were overtaken to describe a path that reorders. One or two have no spread.

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use firstflight_contract::Nanos;
 
 use crate::flows::Flow;
+use crate::offered::{Offered, offered};
 use crate::packet::{Blocks, Flags, TcpPacket};
 use crate::packet_trace::{MAX_PIECES, PacketTrace};
 use crate::summary::Summary;
@@ -28,13 +29,29 @@ pub enum SimulatedPacket {
     },
 }
 
-/// Summary of a simulated connection whose full segments have `mss` bytes of payload behind `header` bytes of
-/// headers. `packets` are in order of time. `None` if no data was delivered. Data beyond 2 GiB is not summarised.
-pub fn summarise(
-    mss: u32,
-    header: u32,
-    packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>,
-) -> Option<Summary> {
+/// A simulated connection.
+#[derive(Clone, Debug)]
+pub struct Simulated(PacketTrace);
+
+impl Simulated {
+    /// The connection whose full segments have `mss` bytes of payload behind `header` bytes of headers. `packets` are in order of
+    /// time. Data beyond 2 GiB is left out.
+    pub fn new(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>) -> Self {
+        Self(trace(mss, header, packets))
+    }
+
+    /// Summary statistics; `None` if no data was delivered.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.0)
+    }
+
+    /// Packets in the order in which they were sent, with their fates.
+    pub fn offered(&self) -> Vec<Offered> {
+        offered(&self.0)
+    }
+}
+
+fn trace(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>) -> PacketTrace {
     let end = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let (sender, receiver) = (end(1), end(2));
     // Data begins at sequence number 1, after the SYN.
@@ -87,12 +104,20 @@ pub fn summarise(
         }
     }
     let side = flow.sender();
-    Summary::of(&PacketTrace::new(&flow, side, &mut MAX_PIECES.clone()))
+    PacketTrace::new(&flow, side, &mut MAX_PIECES.clone())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn summarise(
+        mss: u32,
+        header: u32,
+        packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>,
+    ) -> Option<Summary> {
+        Simulated::new(mss, header, packets).summary()
+    }
 
     const NONE: [(u64, u64); 4] = [(0, 0); 4];
 

@@ -47,6 +47,13 @@ pub struct Red {
     dropping: bool,
 }
 
+/// Odds that an arrival is dropped or marked.
+enum Odds {
+    Never,
+    Random(f64),
+    Always,
+}
+
 impl Red {
     /// Creates an empty queue that draws from `stream`.
     pub fn new(config: RedConfig, stream: Stream) -> Self {
@@ -76,8 +83,24 @@ impl Red {
         self.average += config.weight * (waiting - self.average);
     }
 
-    /// Decision under the current average.
-    pub(super) fn decide(&mut self, arrival: &Arrival) -> Verdict {
+    /// Probability that an arrival is dropped or marked before the queue is full, given all arrivals so far and their fates
+    /// ([`Red::chose`]).
+    pub fn chance(&mut self, arrival: &Arrival) -> f64 {
+        self.sample(arrival);
+        match self.odds(arrival) {
+            Odds::Never => 0.0,
+            Odds::Random(p) => p.min(1.0),
+            Odds::Always => 1.0,
+        }
+    }
+
+    /// Begins a new gap: the arrival was dropped or marked.
+    pub fn chose(&mut self) {
+        self.restart();
+    }
+
+    /// Odds of an arrival under the current average.
+    fn odds(&mut self, arrival: &Arrival) -> Odds {
         let config = self.config;
         self.count += 1;
         self.count_bytes += u64::from(arrival.size);
@@ -89,24 +112,33 @@ impl Red {
         };
         if self.average < config.min || !controllable {
             self.dropping = false;
-            return self.limit(arrival, Verdict::Accept);
+            return Odds::Never;
         }
         let certain = if config.gentle { 2.0 * config.max } else { config.max };
         if self.average >= certain {
-            self.restart();
-            return Verdict::Drop;
+            return Odds::Always;
         }
         if !self.dropping {
             self.dropping = true;
             self.count = 1;
             self.count_bytes = arrival.size.into();
-            return self.limit(arrival, Verdict::Accept);
+            return Odds::Never;
         }
-        let p_b = self.probability();
-        if self.stream.unit() > self.spaced(p_b, arrival.size) {
-            return self.limit(arrival, Verdict::Accept);
+        Odds::Random(self.spaced(self.probability(), arrival.size))
+    }
+
+    /// Decision under the current average.
+    pub(super) fn decide(&mut self, arrival: &Arrival) -> Verdict {
+        let config = self.config;
+        match self.odds(arrival) {
+            Odds::Never => return self.limit(arrival, Verdict::Accept),
+            Odds::Random(p) if self.stream.unit() > p => return self.limit(arrival, Verdict::Accept),
+            Odds::Random(_) => self.restart(),
+            Odds::Always => {
+                self.restart();
+                return Verdict::Drop;
+            }
         }
-        self.restart();
         // RFC 3168 section 7: above max_th "dropping packets, rather than ... marking" them.
         if config.ecn && arrival.ecn_capable && self.average < config.max {
             return self.limit(arrival, Verdict::Mark);

@@ -153,6 +153,11 @@ impl Anchors {
         }
     }
 
+    /// Time of a full packet at the estimated rate, seconds; `None` if no rate was estimated.
+    pub(super) fn time_of_packet(&self) -> Option<f64> {
+        self.rate.map(|[_, rate, _]| self.packet / rate)
+    }
+
     pub(crate) fn rate_guess(&self) -> Option<(f64, f64)> {
         guess(self.rate)
     }

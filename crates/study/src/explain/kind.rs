@@ -154,6 +154,11 @@ impl Kind {
         )
     }
 
+    /// Whether the rate is constant, so that the kind differs from others of this sort only by the rule that drops packets.
+    pub(super) const fn drops(self) -> bool {
+        matches!(self, Self::DropTail | Self::RandomLoss | Self::Red | Self::Codel)
+    }
+
     /// Probability before the capture is seen: one half for the plain queue, the rest shared by the others.
     pub(super) const fn prior(self) -> f64 {
         match self {
@@ -328,7 +333,11 @@ impl Kind {
                 let trace = aggregates(values[0], values[3], packet);
                 forward.rate = trace.schedule.mean();
                 forward.trace = Some(trace);
-                begin = Nanos(whole(start.unit() * values[3] * 1e9, u64::MAX));
+                // What opened the connection left in an aggregate and was answered a round trip later, when the first data is
+                // sent: the data finds the aggregates at the time at which later acknowledgements will release it, too.
+                const HOSTS: f64 = 100e-6;
+                let since = libm::fmod(values[1] + HOSTS * start.unit(), values[3]);
+                begin = Nanos(whole(since * 1e9, u64::MAX));
             }
             Self::OtherTraffic => {
                 // The others hold a share of the path when the transfer begins: less than all of it if something has
@@ -442,6 +451,20 @@ fn trace(name: &str, schedule: Schedule) -> LinkTrace {
 pub(crate) fn normal(stream: &mut Stream) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - stream.unit()));
     radius * libm::cos(2.0 * core::f64::consts::PI * stream.unit())
+}
+
+/// A place that left its range, reflected at the end.
+pub(super) fn reflected(place: f64) -> f64 {
+    let folded = libm::fmod(place.abs(), 2.0);
+    if folded > 1.0 { 2.0 - folded } else { folded }
+}
+
+/// Density at a place of a normal move from another, of this standard deviation, that is reflected at the ends.
+pub(super) fn reflected_density(to: f64, from: f64, step: f64) -> f64 {
+    // It may have come from beyond either end.
+    let normal = |apart: f64| libm::exp(-0.5 * (apart / step) * (apart / step));
+    (normal(to - from) + normal(-to - from) + normal(2.0 - to - from))
+        / (step * libm::sqrt(2.0 * core::f64::consts::PI))
 }
 
 /// The nearest whole number from one to `most`.

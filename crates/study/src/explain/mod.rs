@@ -6,8 +6,11 @@
 
 mod anchors;
 mod handshake;
+mod kernel;
 mod kind;
 mod linear;
+mod losses;
+mod population;
 #[cfg(test)]
 mod recognised;
 mod reordering;
@@ -16,6 +19,7 @@ mod search;
 mod senders;
 mod spread;
 mod surface;
+mod weights;
 
 use firstflight_capture::{Connection, PathEstimate};
 use firstflight_contract::Nanos;
@@ -28,7 +32,8 @@ pub(crate) use anchors::Given;
 use kind::Kind;
 pub(crate) use kind::Value;
 use rerun::Transfer;
-use search::{Search, Target, Weighed};
+use search::{Search, Target};
+use weights::Weighed;
 
 /// Most connections that are explained: those with most data.
 const MOST: usize = 3;
@@ -97,7 +102,7 @@ impl Explanation {
             let summary = one.summary()?;
             let longest = Nanos((LONGEST * libm::exp(summary.get("time of all")) * 1e9) as u64);
             let transfer = Transfer { bytes, acked: seen.delivered_bytes, longest };
-            Some((index, Target { summary, transfer, first: one.first_round_trip() }))
+            Some((index, Target { summary, transfer, first: one.first_round_trip(), offered: one.offered() }))
         };
         let (connections, targets): (Vec<usize>, Vec<Target>) = largest.iter().filter_map(target).unzip();
         if targets.is_empty() {

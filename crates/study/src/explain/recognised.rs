@@ -14,9 +14,10 @@ use firstflight_scenario::{Limit, Profile, Scenario, SchemeSpec, limits};
 use super::anchors::Anchors;
 use super::kind::Kind;
 use super::reordering;
-use super::rerun::{Transfer, rerun};
-use super::search::{Search, Target, Weighed};
+use super::rerun::{Transfer, run};
+use super::search::{Search, Target};
 use super::senders::senders;
+use super::weights::Weighed;
 use crate::progress::Silent;
 use crate::simulator::Simulator;
 
@@ -43,9 +44,10 @@ fn found(
         reordering::add(&mut scenario, values);
     }
     let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
-    let summary = rerun(&Simulator, scenario, &scheme, &transfer, seed).expect("the transfer ran");
+    let seen = run(&Simulator, scenario, &scheme, &transfer, seed).expect("the transfer ran");
+    let summary = seen.summary().expect("data was delivered");
     let anchors = Anchors::of_summary(&summary, bytes as f64, rate);
-    let targets = [Target { summary, transfer, first }];
+    let targets = [Target { summary, transfer, first, offered: seen.offered() }];
     let schemes = senders();
     let search = Search {
         host: &Simulator,

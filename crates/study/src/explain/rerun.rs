@@ -1,6 +1,6 @@
 //! Re-run of a captured connection on a candidate path, and its summary.
 
-use firstflight_capture::simulated::{SimulatedPacket, summarise};
+use firstflight_capture::simulated::{Simulated, SimulatedPacket};
 use firstflight_capture::summary::Summary;
 use firstflight_contract::Nanos;
 use firstflight_scenario::{Dist, Scenario, SchemeSpec, Start, limits};
@@ -24,11 +24,22 @@ pub(super) struct Transfer {
 /// shows; `None` if the host refuses the path, or the transfer does not come so far in its time.
 pub(super) fn rerun(
     host: &dyn Host,
-    mut scenario: Scenario,
+    scenario: Scenario,
     scheme: &SchemeSpec,
     transfer: &Transfer,
     seed: u64,
 ) -> Option<Summary> {
+    run(host, scenario, scheme, transfer, seed)?.summary()
+}
+
+/// The same transfer in the form of a captured one.
+pub(super) fn run(
+    host: &dyn Host,
+    mut scenario: Scenario,
+    scheme: &SchemeSpec,
+    transfer: &Transfer,
+    seed: u64,
+) -> Option<Simulated> {
     let flow = &mut scenario.flows[0];
     let header = flow.profile.stack().header;
     flow.scheme = scheme.clone();
@@ -53,8 +64,8 @@ pub(super) fn rerun(
         ended = *ack >= transfer.acked;
         goes_on
     });
-    let summary = summarise(recording.mss, header, until);
-    summary.filter(|_| ended || finished)
+    let simulated = Simulated::new(recording.mss, header, until);
+    (ended || finished).then_some(simulated)
 }
 
 fn packets(recording: &FlowRecording) -> impl Iterator<Item = (Nanos, SimulatedPacket)> + '_ {

@@ -11,19 +11,23 @@
 //! Nature 466, 2010): kinds that repeat themselves must match the capture closely, and others as closely as they match
 //! themselves.
 
-use firstflight_capture::FirstRoundTrip;
 use firstflight_capture::summary::{IN_ORDER, NAMES, Statistic, Summary};
+use firstflight_capture::{FirstRoundTrip, Offered};
 use firstflight_net::random::Stream;
-use firstflight_scenario::{Reorder, Scenario, SchemeSpec};
+use firstflight_scenario::{Scenario, SchemeSpec};
 
 use super::anchors::Anchors;
 use super::handshake;
-use super::kind::{Kind, MOST, PLACES, Place, Range, normal};
+use super::kernel::{Kernel, REPEATS, floors};
+use super::kind::{Kind, MOST, PLACES, Place, Range, normal, reflected};
+use super::losses::Shares;
+use super::population::{Candidate, EQUAL, KEPT, Population, Tried};
 use super::reordering;
 use super::rerun::{Transfer, rerun};
-use super::senders::{Schemes, Senders};
+use super::senders::Senders;
 use super::spread::Spread;
 use super::surface::Surface;
+use super::weights::{Final, Weighed, drawn, normalised, scenario, settled};
 use crate::host::Host;
 use crate::parallel::try_map;
 use crate::progress::Progress;
@@ -32,30 +36,17 @@ use crate::progress::Progress;
 const APPROACH: u32 = 3;
 const LONGEST_APPROACH: u32 = 7;
 const REFINE: u32 = 3;
-/// Candidates kept of each kind during the approach.
-const KEPT: usize = 24;
-/// Candidates whose re-runs measure the spread, and re-runs of each.
+/// Candidates whose re-runs measure the spread.
 const MEASURED: usize = 10;
-const REPEATS: u64 = 5;
 /// A kind is given up after the approach if its best candidate is this many times as far from the capture as the best
 /// of all.
 const HOPELESS: f64 = 3.0;
 /// Difference of the best logarithms of the likelihood above which a kind is given up, after the approach and after each
 /// refinement. A refinement added 22 at most to that of a kind behind on seven captures where all were refined, and
-/// [`NEGLIGIBLE`] is a difference of 9.
+/// a weight that is negligible is a difference of 9.
 const UNLIKELY: [f64; REFINE as usize + 1] = [60.0, 40.0, 30.0, 25.0];
-/// Weight below which a path is left out.
-const NEGLIGIBLE: f64 = 1e-4;
-/// Number of independent ways in which hosts change the statistics: rate, round trip and start of the clock, and the
-/// place of each of a few losses.
-const HOST_EFFECTS: f64 = 6.0;
-/// Distance below which candidates are equally good: all statistics differ by what hosts alone cause.
-const EQUAL: f64 = 0.1;
-
 /// Runs of each candidate of the last generation.
 const SEEDS: u64 = 2;
-/// Number of equally weighted candidates to which those of the last generation should be equivalent (Kish).
-const ENOUGH: f64 = 16.0;
 
 /// Steps of progress: each kind approaches the capture, and all that are left refine.
 pub(super) const STEPS: u64 = (Kind::ALL.len() * APPROACHES) as u64 + REFINE as u64 + 1;
@@ -68,6 +59,8 @@ pub(super) struct Target {
     pub(super) transfer: Transfer,
     /// First round trip of data, if the capture shows it beside that of the handshake.
     pub(super) first: Option<FirstRoundTrip>,
+    /// Packets with their fates.
+    pub(super) offered: Vec<Offered>,
 }
 
 /// What is searched.
@@ -83,73 +76,11 @@ pub(super) struct Search<'a> {
     pub(super) first: usize,
 }
 
-/// A candidate: the parameters of a kind of path, and the scheme of each captured sender.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    place: Place,
-    schemes: Schemes,
-    seed: u64,
-}
-
-/// A candidate with the summaries of its run, one for each target.
-#[derive(Clone, Debug)]
-struct Tried {
-    candidate: Candidate,
-    summaries: Vec<Summary>,
-    /// Mean distance from the capture over its runs.
-    distance: f64,
-    runs: u32,
-}
-
-/// A path with its weight among those of every kind.
-#[derive(Clone, Debug)]
-pub(super) struct Weighed {
-    pub(super) kind: Kind,
-    pub(super) values: Vec<f64>,
-    /// Whether the last values are those of reordering.
-    pub(super) reorders: bool,
-    pub(super) schemes: Schemes,
-    pub(super) weight: f64,
-    /// Root mean square difference from the capture, in standard deviations.
-    pub(super) misfit: f64,
-}
-
-impl Weighed {
-    /// Lanes on which packets overtake each other, if they do.
-    pub(super) fn lanes(&self) -> Option<Reorder> {
-        self.reorders.then(|| reordering::lanes(&self.values))
-    }
-
-    /// The scenario `base`, whose first flow is the transfer, on this path; `seed` draws what differs from one transfer to
-    /// the next.
-    pub(super) fn scenario(&self, base: &Scenario, seed: u64) -> Scenario {
-        scenario(self.kind, &self.values, self.reorders, base, seed)
-    }
-}
-
-fn scenario(kind: Kind, values: &[f64], reorders: bool, base: &Scenario, seed: u64) -> Scenario {
-    let mut scenario = kind.scenario(values, base, seed);
-    if reorders {
-        reordering::add(&mut scenario, values);
-    }
-    scenario
-}
-
-/// One kind of path during the search.
-struct Population {
-    kind: Kind,
-    /// Whether packets overtake each other; the last two ranges are then those of reordering.
-    reorders: bool,
-    ranges: Vec<Range>,
-    tried: Vec<Tried>,
-    kernel: Kernel,
-    /// Mean statistics of each target, if runs on the same path differ.
-    surfaces: Option<Vec<Surface>>,
-}
-
 impl Search<'_> {
     /// Paths that explain the targets. Their weights add up to one; none if nothing could be run.
     pub(super) fn run(&self, progress: &dyn Progress) -> Vec<Weighed> {
+        let offered = self.targets.iter().map(|target| target.offered.as_slice());
+        let losses = Shares::of(&offered.collect::<Vec<_>>(), &self.anchors, self.seed);
         let mut populations: Vec<Population> = vec![];
         for kind in Kind::ALL {
             if !kind.shows(&self.anchors) {
@@ -179,7 +110,7 @@ impl Search<'_> {
             population.tried.iter().map(|one| one.distance).fold(f64::INFINITY, f64::min).max(EQUAL)
         };
         let least = populations.iter().map(best).fold(f64::INFINITY, f64::min);
-        populations.retain(|population| best(population) <= HOPELESS * least);
+        losses.retain(&mut populations, |population| best(population) <= HOPELESS * least);
         for population in &mut populations {
             for generation in APPROACH + 1..=LONGEST_APPROACH {
                 if population.is_near() {
@@ -191,7 +122,7 @@ impl Search<'_> {
         for population in &mut populations {
             self.settle_kernel(population, false);
         }
-        self.give_up(&mut populations, UNLIKELY[0]);
+        self.give_up(&mut populations, UNLIKELY[0], &losses);
         for generation in 1..=REFINE {
             for population in &mut populations {
                 let weights = self.weights(population);
@@ -202,12 +133,12 @@ impl Search<'_> {
                     self.settle_kernel(population, true);
                 }
             }
-            self.give_up(&mut populations, UNLIKELY[generation as usize]);
+            self.give_up(&mut populations, UNLIKELY[generation as usize], &losses);
             progress.advance(1);
         }
         let kinds: Vec<Vec<Final>> = populations.iter_mut().map(|population| self.last(population)).collect();
         progress.advance(1);
-        settled(kinds)
+        settled(kinds, &losses)
     }
 
     /// Candidates of each later generation of a kind.
@@ -260,15 +191,13 @@ impl Search<'_> {
     }
 
     /// Gives up the kinds whose best candidate is less likely than the best of all by more than this.
-    fn give_up(&self, populations: &mut Vec<Population>, by: f64) {
+    fn give_up(&self, populations: &mut Vec<Population>, by: f64, losses: &Shares) {
         let best = |population: &Population| {
             let each = population.tried.iter().map(|one| self.log_likelihood(population, one));
             each.fold(f64::NEG_INFINITY, f64::max)
         };
-        let best: Vec<f64> = populations.iter().map(best).collect();
-        let most = best.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut best = best.into_iter();
-        populations.retain(|_| best.next().is_some_and(|own| own >= most - by));
+        let most = populations.iter().map(best).fold(f64::NEG_INFINITY, f64::max);
+        losses.retain(populations, |population| best(population) >= most - by);
     }
 
     /// Logarithm of the likelihood of a candidate that has run.
@@ -342,7 +271,7 @@ impl Search<'_> {
     }
 
     /// Candidates around those of a population, which are taken as often as `weights` ask for.
-    fn moved(
+    pub(super) fn moved(
         &self,
         population: &Population,
         weights: &[f64],
@@ -509,212 +438,4 @@ impl Search<'_> {
         }
         Kernel::of(&self.try_each(population, &shaken), self.targets.len(), self.names())
     }
-}
-
-/// Spread of the statistics of each target over runs on the same path.
-#[derive(Debug, Default)]
-struct Kernel(Vec<Spread>);
-
-impl Kernel {
-    /// From groups of [`REPEATS`] re-runs on the same path.
-    fn of(runs: &[Option<Tried>], targets: usize, names: &[Statistic]) -> Self {
-        let floor = floors(names);
-        let of_target = |target: usize| {
-            let mut deviations: Vec<Vec<f64>> = vec![];
-            for group in runs.chunks(REPEATS as usize) {
-                let group: Vec<&Tried> = group.iter().flatten().collect();
-                let count = group.len() as f64;
-                if group.len() < 2 {
-                    continue;
-                }
-                let mean = |index: usize| {
-                    group.iter().map(|run| run.summaries[target].0[index]).sum::<f64>() / count
-                };
-                let means: Vec<f64> = (0..names.len()).map(mean).collect();
-                let unbiased = libm::sqrt(count / (count - 1.0));
-                let apart = |run: &&Tried| {
-                    run.summaries[target]
-                        .0
-                        .iter()
-                        .zip(&means)
-                        .map(|(value, mean)| (value - mean) * unbiased)
-                        .collect()
-                };
-                deviations.extend(group.iter().map(apart));
-            }
-            Spread::of(&deviations, &floor, 2.0)
-        };
-        Self((0..targets).map(of_target).collect())
-    }
-}
-
-/// Standard deviation that hosts give each statistic. What hosts change moves neighbouring statistics together.
-fn floors(names: &[Statistic]) -> Vec<f64> {
-    let shared = libm::sqrt(names.len() as f64 / HOST_EFFECTS);
-    names.iter().map(|statistic| shared * statistic.floor).collect()
-}
-
-/// A candidate of the last generation.
-struct Final {
-    weighed: Weighed,
-    /// Logarithm of its likelihood among the candidates of its kind.
-    likelihood: f64,
-    /// The same, comparable with those of other kinds.
-    comparable: f64,
-    /// Logarithm of its prior over its proposal.
-    prior: f64,
-}
-
-impl Population {
-    /// Statistics of each target to expect on the path of a candidate: those of the surface, or `own` without one.
-    fn expected(&self, candidate: &Candidate, own: impl Fn() -> Vec<Summary>) -> Vec<Summary> {
-        let Some(surfaces) = &self.surfaces else { return own() };
-        let mean = |(surface, scheme): (&Surface, usize)| {
-            let mean = surface.at(&candidate.place, scheme);
-            Summary(std::array::from_fn(|index| mean[index]))
-        };
-        surfaces.iter().zip(candidate.schemes).map(mean).collect()
-    }
-
-    /// Whether runs on the same path differ.
-    fn is_random(&self) -> bool {
-        self.kind.is_random() || self.reorders
-    }
-
-    fn values(&self, place: &Place) -> Vec<f64> {
-        self.ranges.iter().zip(place).map(|(range, place)| range.at(*place)).collect()
-    }
-
-    /// Keeps the `most` nearest candidates.
-    fn keep(&mut self, most: usize) {
-        let key = |one: &Tried| (one.distance.max(EQUAL), one.candidate.seed);
-        self.tried.sort_by(|a, b| key(a).partial_cmp(&key(b)).expect("distances are numbers"));
-        self.tried.truncate(most);
-    }
-
-    /// Whether as many candidates as are kept equal the capture but for what hosts change.
-    fn is_near(&self) -> bool {
-        self.tried.iter().filter(|one| one.distance <= EQUAL).count() >= KEPT
-    }
-
-    /// Equal weights.
-    fn equal(&self) -> Vec<f64> {
-        vec![1.0 / self.tried.len() as f64; self.tried.len()]
-    }
-
-    /// Standard deviation of the moves of each parameter: the weighted one of the population, times the square root of
-    /// two (Beaumont et al. 2009).
-    fn steps(&self, weights: &[f64]) -> [f64; PLACES] {
-        /// Of the logarithm of a value: less changes nothing that can be seen.
-        const LEAST: f64 = 0.001;
-        let mut steps = [0.0; PLACES];
-        for (index, (step, range)) in steps.iter_mut().zip(&self.ranges).enumerate() {
-            let each =
-                || self.tried.iter().zip(weights).map(|(one, weight)| (one.candidate.place[index], weight));
-            let mean: f64 = each().map(|(value, weight)| weight * value).sum();
-            let variance: f64 = each().map(|(value, weight)| weight * (value - mean) * (value - mean)).sum();
-            *step = libm::sqrt(2.0 * variance).max(LEAST / range.span());
-        }
-        steps
-    }
-
-    /// Density with which [`Search::moved`] proposes a candidate, relative to the prior.
-    fn proposed(
-        &self,
-        candidate: &Candidate,
-        weights: &[f64],
-        steps: &[f64; PLACES],
-        senders: Senders<'_>,
-    ) -> f64 {
-        let dimensions = self.ranges.len();
-        let density = |one: &Tried| {
-            let each = (0..dimensions).map(|index| {
-                let (to, from, step) = (candidate.place[index], one.candidate.place[index], steps[index]);
-                // A reflected move may have come from beyond either end.
-                let normal = |apart: f64| libm::exp(-0.5 * (apart / step) * (apart / step));
-                (normal(to - from) + normal(-to - from) + normal(2.0 - to - from))
-                    / (step * libm::sqrt(2.0 * core::f64::consts::PI))
-            });
-            each.product::<f64>() * senders.proposed(&one.candidate.schemes, &candidate.schemes)
-        };
-        self.tried
-            .iter()
-            .zip(weights)
-            .filter(|(_, weight)| **weight > 1e-9)
-            .map(|(one, weight)| weight * density(one))
-            .sum()
-    }
-}
-
-/// Weights from their logarithms; they add up to one.
-fn normalised(logs: &[f64]) -> Vec<f64> {
-    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = logs.iter().map(|log| libm::exp(log - most)).collect();
-    let sum: f64 = weights.iter().sum();
-    weights.iter().map(|weight| weight / sum).collect()
-}
-
-/// Index at which the weights up to it exceed `share` of all.
-pub(super) fn drawn(weights: &[f64], share: f64) -> usize {
-    let mut sum = 0.0;
-    let at = weights.iter().position(|weight| {
-        sum += weight;
-        sum > share
-    });
-    at.unwrap_or(weights.len() - 1)
-}
-
-/// Paths whose weights are not negligible, the heaviest first, with weights that add up to one.
-///
-/// If few candidates have nearly all the weight, a power of the likelihood below one spreads it until [`ENOUGH`] count
-/// (annealed importance sampling: R. Neal, Statistics and Computing 11(2), 2001): a handful of candidates would
-/// understate the uncertainty.
-fn settled(kinds: Vec<Vec<Final>>) -> Vec<Weighed> {
-    let evidence = |last: &Vec<Final>| {
-        let logs: Vec<f64> = last.iter().map(|one| one.comparable + one.prior).collect();
-        let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        most + libm::log(logs.iter().map(|log| libm::exp(log - most)).sum::<f64>())
-    };
-    let kinds: Vec<Vec<Final>> = kinds.into_iter().filter(|last| !last.is_empty()).collect();
-    let shares = normalised(&kinds.iter().map(evidence).collect::<Vec<_>>());
-    let mut weighed: Vec<Weighed> = vec![];
-    for (last, share) in kinds.into_iter().zip(shares) {
-        let weights = spread_out(&last);
-        let own = last.into_iter().zip(weights);
-        weighed.extend(own.map(|(one, weight)| Weighed { weight: share * weight, ..one.weighed }));
-    }
-    weighed.retain(|one| one.weight > NEGLIGIBLE);
-    let sum: f64 = weighed.iter().map(|one| one.weight).sum();
-    for one in &mut weighed {
-        one.weight /= sum;
-    }
-    weighed.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    weighed
-}
-
-/// Weights of the candidates of one kind.
-fn spread_out(last: &[Final]) -> Vec<f64> {
-    const HALVINGS: u32 = 20;
-    let weights = |power: f64| {
-        normalised(&last.iter().map(|one| power * (one.likelihood + one.prior)).collect::<Vec<_>>())
-    };
-    let effective = |weights: &[f64]| 1.0 / weights.iter().map(|weight| weight * weight).sum::<f64>();
-    let (mut low, mut high) = (0.0, 1.0);
-    if effective(&weights(high)) >= ENOUGH {
-        return weights(high);
-    }
-    for _ in 0..HALVINGS {
-        let middle = (low + high) / 2.0;
-        match effective(&weights(middle)) < ENOUGH {
-            true => high = middle,
-            false => low = middle,
-        }
-    }
-    weights(low)
-}
-
-/// A place that left its range, reflected at the end.
-fn reflected(place: f64) -> f64 {
-    let folded = libm::fmod(place.abs(), 2.0);
-    if folded > 1.0 { 2.0 - folded } else { folded }
 }

@@ -4,7 +4,7 @@ use firstflight_net::random::Stream;
 use firstflight_scenario::SchemeSpec;
 
 use super::MOST;
-use super::search::drawn;
+use super::weights::drawn;
 
 /// Schemes with their probabilities before the capture is seen, the most common first. Linux's default, and the two other
 /// controls that its distributions ship, are far more common than the rest (A. Mishra et al., "The Great Internet TCP

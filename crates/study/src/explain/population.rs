@@ -1,0 +1,121 @@
+//! Candidates of one kind of path during the search.
+
+use firstflight_capture::summary::Summary;
+
+use super::kernel::Kernel;
+use super::kind::{Kind, PLACES, Place, Range, reflected_density};
+use super::senders::{Schemes, Senders};
+use super::surface::Surface;
+
+/// Distance below which candidates are equally good: all statistics differ by what hosts alone cause.
+pub(super) const EQUAL: f64 = 0.1;
+/// Candidates kept of each kind during the approach.
+pub(super) const KEPT: usize = 24;
+
+/// A candidate: the parameters of a kind of path, and the scheme of each captured sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) place: Place,
+    pub(super) schemes: Schemes,
+    pub(super) seed: u64,
+}
+
+/// A candidate with the summaries of its run, one for each target.
+#[derive(Clone, Debug)]
+pub(super) struct Tried {
+    pub(super) candidate: Candidate,
+    pub(super) summaries: Vec<Summary>,
+    /// Mean distance from the capture over its runs.
+    pub(super) distance: f64,
+    pub(super) runs: u32,
+}
+
+/// One kind of path during the search.
+pub(super) struct Population {
+    pub(super) kind: Kind,
+    /// Whether packets overtake each other; the last two ranges are then those of reordering.
+    pub(super) reorders: bool,
+    pub(super) ranges: Vec<Range>,
+    pub(super) tried: Vec<Tried>,
+    pub(super) kernel: Kernel,
+    /// Mean statistics of each target, if runs on the same path differ.
+    pub(super) surfaces: Option<Vec<Surface>>,
+}
+
+impl Population {
+    /// Statistics of each target to expect on the path of a candidate: those of the surface, or `own` without one.
+    pub(super) fn expected(&self, candidate: &Candidate, own: impl Fn() -> Vec<Summary>) -> Vec<Summary> {
+        let Some(surfaces) = &self.surfaces else { return own() };
+        let mean = |(surface, scheme): (&Surface, usize)| {
+            let mean = surface.at(&candidate.place, scheme);
+            Summary(std::array::from_fn(|index| mean[index]))
+        };
+        surfaces.iter().zip(candidate.schemes).map(mean).collect()
+    }
+
+    /// Whether runs on the same path differ.
+    pub(super) fn is_random(&self) -> bool {
+        self.kind.is_random() || self.reorders
+    }
+
+    pub(super) fn values(&self, place: &Place) -> Vec<f64> {
+        self.ranges.iter().zip(place).map(|(range, place)| range.at(*place)).collect()
+    }
+
+    /// Keeps the `most` nearest candidates.
+    pub(super) fn keep(&mut self, most: usize) {
+        let key = |one: &Tried| (one.distance.max(EQUAL), one.candidate.seed);
+        self.tried.sort_by(|a, b| key(a).partial_cmp(&key(b)).expect("distances are numbers"));
+        self.tried.truncate(most);
+    }
+
+    /// Whether as many candidates as are kept equal the capture but for what hosts change.
+    pub(super) fn is_near(&self) -> bool {
+        self.tried.iter().filter(|one| one.distance <= EQUAL).count() >= KEPT
+    }
+
+    /// Equal weights.
+    pub(super) fn equal(&self) -> Vec<f64> {
+        vec![1.0 / self.tried.len() as f64; self.tried.len()]
+    }
+
+    /// Standard deviation of the moves of each parameter: the weighted one of the population, times the square root of
+    /// two (Beaumont et al. 2009).
+    pub(super) fn steps(&self, weights: &[f64]) -> [f64; PLACES] {
+        /// Of the logarithm of a value: less changes nothing that can be seen.
+        const LEAST: f64 = 0.001;
+        let mut steps = [0.0; PLACES];
+        for (index, (step, range)) in steps.iter_mut().zip(&self.ranges).enumerate() {
+            let each =
+                || self.tried.iter().zip(weights).map(|(one, weight)| (one.candidate.place[index], weight));
+            let mean: f64 = each().map(|(value, weight)| weight * value).sum();
+            let variance: f64 = each().map(|(value, weight)| weight * (value - mean) * (value - mean)).sum();
+            *step = libm::sqrt(2.0 * variance).max(LEAST / range.span());
+        }
+        steps
+    }
+
+    /// Density with which [`Search::moved`](super::search::Search::moved) proposes a candidate, relative to the prior.
+    pub(super) fn proposed(
+        &self,
+        candidate: &Candidate,
+        weights: &[f64],
+        steps: &[f64; PLACES],
+        senders: Senders<'_>,
+    ) -> f64 {
+        let dimensions = self.ranges.len();
+        let density = |one: &Tried| {
+            let each = (0..dimensions).map(|index| {
+                let (to, from, step) = (candidate.place[index], one.candidate.place[index], steps[index]);
+                reflected_density(to, from, step)
+            });
+            each.product::<f64>() * senders.proposed(&one.candidate.schemes, &candidate.schemes)
+        };
+        self.tried
+            .iter()
+            .zip(weights)
+            .filter(|(_, weight)| **weight > 1e-9)
+            .map(|(one, weight)| weight * density(one))
+            .sum()
+    }
+}
