@@ -271,6 +271,26 @@ mod tests {
     }
 
     #[test]
+    fn the_chance_of_a_drop_rises_from_gap_to_gap() {
+        let mut red = Red::new(RedConfig { gentle: false, ..CONFIG }, Stream::named(1, "red"));
+        let mut chance = |waiting| {
+            red.chance(&Arrival {
+                now: 1000,
+                free_at: 2000,
+                waiting_packets: waiting,
+                waiting_bytes: 0,
+                size: 1000,
+                ecn_capable: false,
+            })
+        };
+        // p_b = 0.05, and p_a = 0.05 / (1 - 0.05 n) for the nth packet; the first one above the threshold is never dropped.
+        assert_eq!(chance(10), 0.0);
+        assert!((chance(10) - 0.05 / 0.9).abs() < 1e-12);
+        assert!((chance(10) - 0.05 / 0.85).abs() < 1e-12);
+        assert_eq!((chance(15), chance(4)), (1.0, 0.0));
+    }
+
+    #[test]
     fn waiting_doubles_the_mean_gap() {
         // No drop until 1/p_b = 20 packets have passed, then uniform on 20 ... 39: the mean is 29.5.
         let share = share(RedConfig { wait: true, ..CONFIG }, 10, Verdict::Drop);

@@ -333,11 +333,7 @@ impl Kind {
                 let trace = aggregates(values[0], values[3], packet);
                 forward.rate = trace.schedule.mean();
                 forward.trace = Some(trace);
-                // What opened the connection left in an aggregate and was answered a round trip later, when the first data is
-                // sent: the data finds the aggregates at the time at which later acknowledgements will release it, too.
-                const HOSTS: f64 = 100e-6;
-                let since = libm::fmod(values[1] + HOSTS * start.unit(), values[3]);
-                begin = Nanos(whole(since * 1e9, u64::MAX));
+                begin = Nanos(whole(start.unit() * values[3] * 1e9, u64::MAX));
             }
             Self::OtherTraffic => {
                 // The others hold a share of the path when the transfer begins: less than all of it if something has

@@ -32,15 +32,19 @@ impl Shares {
     /// Share that keeps a kind in the search: less changes no quantile of a forecast between 5 and 95 %.
     const SOME: f64 = 0.01;
 
+    /// Logarithm of a Bayes factor of the root of ten: less is "barely worth mentioning" (H. Jeffreys, "Theory of Probability",
+    /// third edition, 1961, appendix B).
+    const SUBSTANTIAL: f64 = 1.151_292_546_497_023;
+
     /// Shares by the packets of each connection; they add up to one. None if nothing was lost or the rate is not known.
     ///
-    /// A kind that is less probable after the losses are seen than before has no share. Random loss beside a queue whose overflow
-    /// explains every loss is such a kind: it may be there, as behind a capture without loss, but is a risk and no explanation.
+    /// A kind has no share unless its evidence is [`Self::SUBSTANTIAL`] against a plain queue. Random loss beside a queue whose
+    /// overflow explains every loss may be there, as behind a capture without loss, but is a risk and no explanation.
     pub(super) fn of(connections: &[&[Offered]], anchors: &Anchors, seed: u64) -> Self {
         let mut all = Self::judged(connections, anchors, seed);
-        let before: f64 = all.0.iter().map(|one| one.0.prior()).sum();
-        for (kind, share, _) in &mut all.0 {
-            if *kind != Kind::DropTail && *share < kind.prior() / before {
+        let plain = all.0.iter().find(|one| one.0 == Kind::DropTail).map_or(0.0, |one| one.2.evidence);
+        for (kind, share, judged) in &mut all.0 {
+            if *kind != Kind::DropTail && judged.evidence - plain < Self::SUBSTANTIAL {
                 *share = 0.0;
             }
         }

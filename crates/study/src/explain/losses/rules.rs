@@ -115,6 +115,13 @@ impl Queued {
         self.connections.iter().flatten()
     }
 
+    /// Probability that a buffer is full which the queue exceeds by this many packets. Most lengths have the usual error, and some
+    /// have ten times as much, because a host was late.
+    fn full(&self, beyond: f64) -> f64 {
+        const LATE: f64 = 0.05;
+        (1.0 - LATE) * logistic(beyond / self.error) + LATE * logistic(beyond / (10.0 * self.error))
+    }
+
     /// What the losses say about a kind with these prior ranges.
     pub(super) fn judged(&self, kind: Kind, ranges: &[Range], seed: u64) -> Judged {
         match kind {
@@ -129,7 +136,7 @@ impl Queued {
     fn drop_tail(&self, buffer: &Range) -> f64 {
         log_sum(self.buffers(buffer).into_iter().map(|(length, weight)| {
             let fates = self.packets().map(|packet| {
-                let full = logistic((packet.found - length) / self.error);
+                let full = self.full(packet.found - length);
                 fate(other_cause(full), packet.lost)
             });
             weight + fates.sum::<f64>()
@@ -174,7 +181,7 @@ impl Queued {
         for packets in &self.connections {
             let mut before = 0;
             for packet in packets {
-                let full = (1.0 - SPARED) * logistic((packet.found - length) / self.error);
+                let full = (1.0 - SPARED) * self.full(packet.found - length);
                 if full < 1e-6 {
                     sum += logs[before][usize::from(packet.lost)];
                     before = usize::from(packet.lost);
@@ -234,8 +241,7 @@ impl Queued {
                     if packet.lost && ripe > 0.0 {
                         law.dropped(leaves);
                     }
-                    let full =
-                        if length.is_finite() { logistic((packet.found - length) / self.error) } else { 0.0 };
+                    let full = if length.is_finite() { self.full(packet.found - length) } else { 0.0 };
                     fate(other_cause(full + (1.0 - full) * drop), packet.lost)
                 });
                 fates.sum::<f64>()
@@ -455,4 +461,81 @@ fn weighed(values: &[f64], span: f64) -> Vec<(f64, f64)> {
         libm::log((width / 2.0 / span).max(1e-12))
     };
     (0..values.len()).map(|index| (values[index], weight(index))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offered(ms: f64, waited: Option<f64>, passed: bool) -> Offered {
+        Offered { at: ms * 1e-3, bytes: 1448.0, passed, waited: waited.map(|ms| ms * 1e-3) }
+    }
+
+    #[test]
+    fn a_packet_finds_what_the_one_before_left() {
+        // A full packet takes 2 ms. The second comes 1 ms after the first, which found an empty queue: half a packet is left. The third
+        // comes at once after it and is lost; the fourth finds the same queue, since a lost packet adds nothing.
+        let seen = [
+            offered(0.0, Some(0.0), true),
+            offered(1.0, None, true),
+            offered(1.0, None, false),
+            offered(1.0, None, true),
+            offered(9.0, Some(0.4), true),
+        ];
+        let found: Vec<f64> = at_queue(&seen, 2e-3).iter().map(|packet| packet.found).collect();
+        let expected = [0.0, 0.5, 1.5, 1.5, 0.2];
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?}");
+    }
+
+    #[test]
+    fn the_evidence_for_random_loss_is_the_beta_function_over_the_span() {
+        // Two of 100 packets are lost from an empty queue: the mean of p^2 (1 - p)^98 over a log-uniform p is
+        // B(2, 99) / ln(0.5 / 1e-4) = 1 / (99 * 100) / 8.517.
+        let seen: Vec<Offered> = (0..100)
+            .map(|index| offered(f64::from(index) * 10.0, Some(0.0), index != 30 && index != 70))
+            .collect();
+        let queued = Queued::new(&[&seen], 1e-3);
+        let judged = queued.random(&Range::new(50.0, 100.0), &Range::new(1e-4, 0.5), &Range::new(1.0, 1.0));
+        let expected = -libm::log(9900.0 * 8.517);
+        assert!((judged.evidence - expected).abs() < 0.02, "{} {expected}", judged.evidence);
+        // The density p (1 - p)^98 has the mean 2 / 101, up to the end of the range.
+        let mean: f64 = judged.rules.iter().map(|(values, weight)| values[1] * weight).sum();
+        assert!((mean / (2.0 / 101.0) - 1.0).abs() < 0.02, "{mean}");
+    }
+
+    #[test]
+    fn an_overflow_is_a_full_buffer_and_a_loss_from_a_short_queue_is_not() {
+        // Every tenth packet finds 20 packets and is dropped, the others find up to 18.
+        let seen = |lost_at: f64| -> Vec<Offered> {
+            let one = |index: i32| match index % 10 {
+                9 => offered(f64::from(index) * 50.0, Some(lost_at), false),
+                rest => offered(f64::from(index) * 50.0, Some(2.0 * f64::from(rest) + 2.0), true),
+            };
+            (0..200).map(one).collect()
+        };
+        let evidence = |lost_at: f64| {
+            let seen = seen(lost_at);
+            let queued = Queued::new(&[&seen], 1e-3);
+            let buffer = Range::new(2.0, 200.0);
+            let random = queued.random(&buffer, &Range::new(1e-3, 0.4), &Range::new(1.0, 5.0)).evidence;
+            (queued.drop_tail(&buffer), random)
+        };
+        let (full, random) = evidence(20.0);
+        assert!(full > random, "{full} {random}");
+        let (full, random) = evidence(3.0);
+        assert!(random > full + 20.0, "{full} {random}");
+    }
+
+    #[test]
+    fn controlled_delay_drops_after_an_interval_and_then_after_a_shorter_one() {
+        // RFC 8289: first after an interval above the target, then after interval / sqrt(1), then interval / sqrt(2).
+        let mut law = ControlLaw { interval: 100.0, ..ControlLaw::default() };
+        assert_eq!(law.due(10.0, true), 110.0);
+        assert_eq!(law.due(60.0, true), 110.0);
+        law.dropped(110.0);
+        assert_eq!(law.due(111.0, true), 210.0);
+        law.dropped(210.0);
+        assert!((law.due(211.0, true) - (210.0 + 100.0 / libm::sqrt(2.0))).abs() < 1e-9);
+        assert_eq!(law.due(212.0, false), f64::INFINITY);
+    }
 }
