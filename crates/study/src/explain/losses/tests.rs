@@ -73,9 +73,9 @@ fn a_kind_is_the_true_one_as_often_as_its_share_says() {
     let pairs =
         || judged.iter().flat_map(|(kind, shares)| (0..4).map(move |one| (one, shares[one], one == *kind)));
     let mut right = vec![];
-    for one in 0..4 {
+    for (one, kind) in KINDS.iter().enumerate() {
         let own = pairs().filter(|pair| pair.0 == one).map(|(_, share, is)| (share, is)).collect();
-        right.push(check(format!("{:?}", KINDS[one]), own));
+        right.push(check(format!("{kind:?}"), own));
     }
     for (low, high) in [(0.0, 0.05), (0.05, 0.3), (0.3, 0.7), (0.7, 0.95), (0.95, 1.1)] {
         let inside =
