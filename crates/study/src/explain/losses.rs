@@ -36,7 +36,8 @@ impl Shares {
     /// third edition, 1961, appendix B).
     const SUBSTANTIAL: f64 = 1.151_292_546_497_023;
 
-    /// Shares by the packets of each connection; they add up to one. None if nothing was lost or the rate is not known.
+    /// Shares by the packets of each connection; they add up to one. None if nothing was lost, the rate is not known, or
+    /// there are several connections.
     ///
     /// A kind has no share unless its evidence is [`Self::SUBSTANTIAL`] against a plain queue. Random loss beside a queue whose
     /// overflow explains every loss may be there, as behind a capture without loss, but is a risk and no explanation.
@@ -58,6 +59,10 @@ impl Shares {
         let Some(packet) = anchors.time_of_packet().filter(|_| anchors.lost > 0.0) else {
             return Self(vec![]);
         };
+        // What no rule explains adds up over connections until the most tolerant rule has all the weight.
+        if connections.len() != 1 {
+            return Self(vec![]);
+        }
         let queued = Queued::new(connections, packet);
         if !queued.lost() {
             return Self(vec![]);
