@@ -4,9 +4,7 @@
 mod allocator;
 mod common;
 
-use std::sync::atomic::Ordering;
-
-use allocator::IN_USE;
+use allocator::in_use;
 use common::*;
 use firstflight_gateway::{Arm, Connection, Gateway};
 
@@ -17,7 +15,7 @@ const MOST: usize = 430;
 
 #[test]
 fn a_prefix_with_a_plan_a_trial_and_all_of_its_hosts_has_at_most_430_bytes() {
-    let before = IN_USE.load(Ordering::Relaxed);
+    let before = in_use();
     let mut gateway = Gateway::new(enforcing());
     let mut out = Vec::with_capacity(16);
     for turn in 0..20u32 {
@@ -35,7 +33,7 @@ fn a_prefix_with_a_plan_a_trial_and_all_of_its_hosts_has_at_most_430_bytes() {
         }
     }
     assert_eq!(gateway.planned(), PREFIXES as usize);
-    let counted = (IN_USE.load(Ordering::Relaxed) - before) / PREFIXES as usize;
+    let counted = (in_use() - before) / PREFIXES as usize;
     println!("{counted} bytes a prefix, {} by its own account", gateway.bytes() / PREFIXES as usize);
     assert!(counted <= MOST, "{counted} bytes a prefix");
     assert!(gateway.bytes().abs_diff(counted * PREFIXES as usize) < 10 * PREFIXES as usize);

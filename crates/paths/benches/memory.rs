@@ -10,9 +10,8 @@ mod allocator;
 
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::Ordering;
 
-use allocator::IN_USE;
+use allocator::in_use;
 use firstflight_contract::Nanos;
 use firstflight_paths::{Destination, Grouping, Handle, Limits, Memory, Policy, Sample, Transfer};
 
@@ -66,7 +65,7 @@ fn run(policies: &[Policy], clusters: u32, costs: &mut Costs) -> (f64, f64) {
     let settings = Policy::settings_for(policies).expect("the defaults agree");
     let limits = Limits { clusters, connections: 2 * clusters };
     let per_cluster = |bytes: usize| bytes as f64 / f64::from(clusters);
-    let empty = IN_USE.load(Ordering::Relaxed);
+    let empty = in_use();
     let mut memory = Memory::new(settings, Grouping::default(), limits);
     let mut handles: Vec<Handle> = Vec::with_capacity(clusters as usize);
     let kept_for_handles = size_of::<Handle>() * clusters as usize;
@@ -87,7 +86,7 @@ fn run(policies: &[Policy], clusters: u32, costs: &mut Costs) -> (f64, f64) {
             handles.extend(open(&mut memory, n));
         }
     });
-    let live = IN_USE.load(Ordering::Relaxed) - empty - kept_for_handles;
+    let live = in_use() - empty - kept_for_handles;
     let now = Nanos::from_secs(60);
     costs.time("observe, cluster not in cache", clusters, || {
         for handle in &handles {
@@ -118,7 +117,7 @@ fn run(policies: &[Policy], clusters: u32, costs: &mut Costs) -> (f64, f64) {
         }
     });
     assert_eq!(memory.connections(), 0);
-    let remembered = IN_USE.load(Ordering::Relaxed) - empty - kept_for_handles;
+    let remembered = in_use() - empty - kept_for_handles;
     costs.time("open, replacing another cluster", clusters, || {
         for n in scattered(clusters) {
             handles.extend(open(&mut memory, clusters + n));

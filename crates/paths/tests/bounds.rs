@@ -4,9 +4,7 @@
 mod allocator;
 mod common;
 
-use std::sync::atomic::Ordering;
-
-use allocator::IN_USE;
+use allocator::in_use;
 use common::{MSS, policy, sample, transfer};
 use firstflight_paths::{Destination, Group, Grouping, Limits, Memory, Policy, Transfer};
 
@@ -25,7 +23,7 @@ fn a_full_memory_does_not_grow_and_an_observation_allocates_at_most_once_a_minut
     let settings = Policy::settings_for(&all).expect("the defaults agree");
     let limits = Limits { clusters: CLUSTERS, connections: CONNECTIONS };
     let mut live = Vec::with_capacity(CONNECTIONS as usize);
-    let before = IN_USE.load(Ordering::Relaxed);
+    let before = in_use();
     let mut memory = Memory::new(settings, Grouping::default(), limits);
     let mut refused = 0;
     // Eleven hours; each second a connection to one of 1000 groups of 50 destinations each, sometimes few at
@@ -46,7 +44,7 @@ fn a_full_memory_does_not_grow_and_an_observation_allocates_at_most_once_a_minut
                     &sample(now + 0.1 + 0.1 * pass as f64, 10 + i as u64, (i + pass) % 2 == 0),
                 );
             }
-            *bytes = IN_USE.load(Ordering::Relaxed);
+            *bytes = in_use();
         }
         // The first observation of a minute may allocate room for its samples.
         assert_eq!(observed[0], observed[1], "observing allocated at {now} s");
@@ -58,7 +56,7 @@ fn a_full_memory_does_not_grow_and_an_observation_allocates_at_most_once_a_minut
         while live.len() >= most {
             memory.close(live.remove(0), sample(now + 0.3, 0, false).now);
         }
-        let in_use = IN_USE.load(Ordering::Relaxed) - before;
+        let in_use = in_use() - before;
         let most = CLUSTER * CLUSTERS as usize + CONNECTION * CONNECTIONS as usize;
         assert!(in_use <= most, "{in_use} bytes at {now} s, more than {most}");
     }

@@ -80,6 +80,7 @@ fn value(name: &str) -> String {
         "RUN" => show_time(limits::RUN),
         "PACKET" => tally::grouped(limits::PACKET),
         "FLOWS" => tally::grouped(limits::FLOWS),
+        "BACKLOG" => tally::grouped(limits::BACKLOG),
         "ROUNDS" => tally::grouped(limits::ROUNDS),
         "PARALLEL" => tally::grouped(limits::PARALLEL),
         "GROUPS" => tally::grouped(limits::GROUPS as u64),
