@@ -4,8 +4,8 @@ SHELL := /bin/bash
 BIN := target/release/firstflight
 CAPTURE := crates/capture/testdata/p1-reno-1000KB.pcap
 SECONDS_EACH ?= 60
-# Test programs that wait for real time.
-REAL_TIME := gateway,hooks,lab,replay,share
+# Test programs that run beside the others: five that wait for real time, and four for the rest of that time.
+BESIDE := gateway,hooks,lab,replay,share,cable,corpus,ns2,properties
 
 # Installs the Debian packages of the arguments command=package whose commands are missing.
 INSTALL := tools/install-missing
@@ -27,7 +27,7 @@ test: export CARGO_INCREMENTAL := 0
 test: packages-build packages-test ## install missing packages, run all tests, lints and the format check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	tools/python with tools/beside $(REAL_TIME) cargo test --workspace --locked --tests
+	tools/python with tools/beside $(BESIDE) cargo test --workspace --locked --tests
 	tools/both cargo test --workspace --locked --doc -- tools/python test
 
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
