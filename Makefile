@@ -4,8 +4,8 @@ SHELL := /bin/bash
 BIN := target/release/firstflight
 CAPTURE := crates/capture/testdata/p1-reno-1000KB.pcap
 SECONDS_EACH ?= 60
-# Test programs that run beside the others: five that wait for real time, and four for the rest of that time.
-BESIDE := gateway,hooks,lab,replay,share,cable,corpus,ns2,properties
+# Test programs that run beside the others: those that wait for real time, and one for the time that is left.
+BESIDE := gateway,hooks,lab,replay,share,report
 
 # Installs the Debian packages of the arguments command=package whose commands are missing.
 INSTALL := tools/install-missing
