@@ -5,7 +5,7 @@ BIN := target/release/firstflight
 CAPTURE := crates/capture/testdata/p1-reno-1000KB.pcap
 SECONDS_EACH ?= 60
 # Test programs that run beside the others: those that wait for real time, and one for the time that is left.
-BESIDE := gateway,hooks,lab,replay,share,report
+BESIDE := gateway,hooks,lab,replay,share,reporting
 
 # Installs the Debian packages of the arguments command=package whose commands are missing.
 INSTALL := tools/install-missing

@@ -128,7 +128,8 @@ fn every_file_of_tests_is_a_part_of_a_program() {
             }
             let stem = path.file_stem().expect("a name").to_string_lossy();
             let part = all.contains(&format!("\nmod {stem};\n"));
-            let program = manifest.contains(&format!("[[test]]\nname = \"{stem}\"\n"));
+            let program = manifest.contains(&format!("[[test]]\nname = \"{stem}\"\n"))
+                || manifest.contains(&format!("\npath = \"tests/{stem}.rs\"\n"));
             assert!(part != program, "crates/{name}/tests/{stem}: neither in all.rs nor a [[test]], or both");
         }
     }

@@ -405,7 +405,7 @@ fn external_text_is_shown_and_never_executed() {
     }
 }
 
-/// Writes pictures for visual inspection; it checks nothing: `cargo test -p firstflight-report --test report -- --ignored page::`.
+/// Writes pictures for visual inspection; it checks nothing: `cargo test -p firstflight-report --test reporting -- --ignored page::`.
 #[test]
 #[ignore = "writes pictures for visual inspection"]
 fn pictures() {
