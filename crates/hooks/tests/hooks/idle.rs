@@ -28,7 +28,7 @@ fn a_plan_of_a_prefix_holds_after_an_idle_time_where_the_setup_says_so() {
     let Some(path) = Path::new() else { return };
     let _turn = Turn::take().expect("a turn on this machine");
     // The second flight of the connection: its segments, and the time until the last of them left.
-    let second = |hooks: &mut Hooks, idle: bool, before_second: fn(&mut Hooks)| {
+    let once = |hooks: &mut Hooks, idle: bool, before_second: fn(&mut Hooks)| {
         hooks.set(&plan("10.78.0.2/32", 30)).expect("room");
         hooks.resume().expect("the switch");
         let write = |server: &mut TcpStream| {
@@ -46,21 +46,37 @@ fn a_plan_of_a_prefix_holds_after_an_idle_time_where_the_setup_says_so() {
         let flight = times.iter().filter(|time| **time < FLIGHT).count() as u32;
         (flight, times[flight as usize - 1].as_millis())
     };
+    // A busy machine sends a part of a flight late, and never sends more: a flight that is too small is measured again, twice at most.
+    // The number of connections that it took stands beside it.
+    let second = |hooks: &mut Hooks, idle: bool, before_second: fn(&mut Hooks), expected: u32| {
+        let (mut seen, mut connections) = ((0, 0), 0);
+        while connections < 3 {
+            seen = once(hooks, idle, before_second);
+            connections += 1;
+            if seen.0 >= expected {
+                break;
+            }
+        }
+        (seen, connections)
+    };
     let mut stock = ground.hooks(&Setup { bits: (32, 48), ..ground.setup() });
-    assert_eq!(second(&mut stock, false, |_| ()).0, STACK);
+    assert_eq!(second(&mut stock, false, |_| (), STACK).0.0, STACK);
     drop(stock);
     let mut hooks = ground.hooks(&Setup { bits: (32, 48), idle: true, ..ground.setup() });
-    let (flight, spread) = second(&mut hooks, true, |_| ());
+    let ((flight, spread), first) = second(&mut hooks, true, |_| (), 30);
     // Paced over half of the 40 ms, all of it: the connection is no longer new.
     assert!(flight == 30 && (15..30).contains(&spread), "{flight} in {spread} ms");
     // The plan is asked for when the connection sends again.
-    let lifted = second(&mut hooks, true, |hooks| {
+    let remove = |hooks: &mut Hooks| {
         assert!(hooks.remove(&"10.78.0.2/32".parse().expect("a prefix")).expect("a table"));
-    });
+    };
+    let (lifted, removed) = second(&mut hooks, true, remove, STACK);
     assert_eq!(lifted.0, STACK);
-    assert_eq!(second(&mut hooks, true, |hooks| hooks.stop().expect("the switch")).0, STACK);
-    let arms: Vec<_> = ends(&mut hooks, "10.78.0.2", 3).iter().map(|end| end.arm).collect();
-    assert_eq!(arms, [Arm::Planned(30); 3]);
+    let (halted, stopped) = second(&mut hooks, true, |hooks| hooks.stop().expect("the switch"), STACK);
+    assert_eq!(halted.0, STACK);
+    let ended = first + removed + stopped;
+    let arms: Vec<_> = ends(&mut hooks, "10.78.0.2", ended).iter().map(|end| end.arm).collect();
+    assert_eq!(arms, vec![Arm::Planned(30); ended]);
 }
 
 /// Congestion window and slow-start threshold, segments.
