@@ -122,7 +122,7 @@ impl Queued {
         (1.0 - LATE) * logistic(beyond / self.error) + LATE * logistic(beyond / (10.0 * self.error))
     }
 
-    /// What the losses say about a kind with these prior ranges.
+    /// Evidence of the losses for a kind with these prior ranges.
     pub(super) fn judged(&self, kind: Kind, ranges: &[Range], seed: u64) -> Judged {
         match kind {
             Kind::RandomLoss => self.random(&ranges[2], &ranges[3], &ranges[4]),
@@ -188,7 +188,7 @@ impl Queued {
                 } else {
                     let p = [begins, goes_on][before];
                     sum += fate(full + (1.0 - full) * p, packet.lost);
-                    // What a full buffer dropped, the wire could not lose.
+                    // The wire cannot lose a packet that a full buffer dropped.
                     if full < 0.5 {
                         before = usize::from(packet.lost);
                     }
