@@ -1,6 +1,6 @@
 //! A bottleneck behind a token bucket: a policer or a shaper.
 
-use crate::common::{Case, MS, audited, network, run};
+use crate::common::{Case, MS, RED, audited, network, run};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::queue::Room;
 use firstflight_net::queue::red::RedConfig;
@@ -99,18 +99,7 @@ fn modes_agree_behind_a_shaper() {
     for queue in [
         QueueConfig::Packets(60),
         QueueConfig::Bytes(20_000),
-        QueueConfig::Red(RedConfig {
-            min: 6.0,
-            max: 20.0,
-            weight: 0.002,
-            max_p: 0.1,
-            gentle: true,
-            ecn: false,
-            wait: true,
-            limit: 60,
-            mean_bytes: None,
-            typical_ns: 160_000,
-        }),
+        QueueConfig::Red(RedConfig { typical_ns: 160_000, ..RED }),
         QueueConfig::Policer(bucket, Room::Packets(60)),
     ] {
         for (mbit_s, recovery) in [(50, Recovery::Sack), (97, Recovery::Rack { sack: true })] {

@@ -59,7 +59,8 @@ impl Shares {
         let Some(packet) = anchors.time_of_packet().filter(|_| anchors.lost > 0.0) else {
             return Self(vec![]);
         };
-        // What no rule explains adds up over connections until the most tolerant rule has all the weight.
+        // Each connection has losses that fit no rule. Over several connections these add up, and the most tolerant rule gets all
+        // the weight.
         if connections.len() != 1 {
             return Self(vec![]);
         }

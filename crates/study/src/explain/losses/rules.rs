@@ -42,7 +42,7 @@ pub(super) struct Queued {
     error: f64,
 }
 
-/// What the losses say about a kind.
+/// Evidence of the losses for a kind, and the values of its rule with their weights.
 #[derive(Debug)]
 pub(super) struct Judged {
     /// Logarithm of the evidence.
