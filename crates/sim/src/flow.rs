@@ -73,11 +73,9 @@ impl Flow {
     /// if the host has no room for the ACK. Delivery is recorded up to then.
     #[inline]
     pub(crate) fn processed_at(&mut self, now: u64, ack: &AckIn, step: u64) -> Option<u64> {
-        if self.sender.processor.is_none() {
-            return Some(now);
-        }
         let una = self.sender.acked();
-        let at = self.sender.processor.as_mut().map_or(Some(now), |host| host.accept(now, ack, una))?;
+        let Some(host) = &mut self.sender.processor else { return Some(now) };
+        let at = host.accept(now, ack, una)?;
         self.keep_grid(at, step);
         Some(at)
     }
