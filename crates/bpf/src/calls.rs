@@ -1,4 +1,4 @@
-//! What a program may call: helpers by number, functions of the kernel by name.
+//! Functions that a program may call: helpers by number, functions of the kernel by name.
 
 use crate::machine::Sender;
 

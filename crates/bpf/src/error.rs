@@ -49,7 +49,7 @@ pub enum ObjectError {
         function: String,
         /// The name of what it calls.
         call: String,
-        /// What may be called.
+        /// Names that may be called.
         known: Vec<&'static str>,
     },
     /// A program uses a map of a kind that does not exist here.

@@ -1,4 +1,4 @@
-//! Congestion controls of the Linux kernel that somebody else compiled to BPF (`tcp_congestion_ops` in the section
+//! Congestion controls for the Linux kernel, compiled to BPF by others (`tcp_congestion_ops` in the section
 //! `.struct_ops`), as schemes of a host. The object is not changed: its instructions run in a machine of eBPF, and read and
 //! write the kernel's structs through a view that is kept from the events of the contract.
 //!

@@ -74,7 +74,7 @@ impl Operations {
     }
 }
 
-/// Where a function begins: section and byte.
+/// First byte of a function: section and offset.
 type Place = (usize, u64);
 
 struct File<'a> {
@@ -546,7 +546,7 @@ impl<'a> Linker<'a, '_> {
             let one = &mut self.program.code[body.start + at];
             match found {
                 Answer::Unknown(field) => {
-                    // Where the program asks whether the field exists, it does not come here.
+                    // A program that asks first whether the field exists does not come here.
                     let asks = answers.iter().any(|(_, other, _)| {
                         matches!(other.kind, 2 | 10)
                             && (other.root, &other.path) == (relocation.root, &relocation.path)

@@ -188,7 +188,7 @@ impl KernelScheme {
         self.operations.program.code.len()
     }
 
-    /// Where copies of this scheme report the first fault, by time in the run: a run with a fault has no result.
+    /// First fault of all copies of this scheme, by time in the run: a run with a fault has no result.
     pub fn stopped(&self) -> Option<Stopped> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! What limited a sender, from one transmission of new data to the next: its congestion window, the receive window or
+//! Limit of a sender, from one transmission of new data to the next: its congestion window, the receive window or
 //! its application. Linux keeps the same account of its own connections (`tcpi_busy_time`, `tcpi_rwnd_limited`); Zhang,
 //! Breslau, Paxson and Shenker (SIGCOMM 2002) infer the limits from packets.
 

@@ -36,7 +36,7 @@ const MAX_PACKETS: usize = 1 << 21;
 /// Maximum number of ended connections whose packets are kept.
 const MAX_ENDED: usize = 1 << 17;
 
-/// What is kept: the first packets of a connection, since its start-up lies there, and the connections with most data of
+/// Packets and connections that are kept: the first packets of a connection, since its start-up lies there, and the connections with most data of
 /// each network. At [`MAX_PACKETS`] or [`MAX_ENDED`], the next line that leaves at most half of both is in force from then
 /// on. If none does, the networks with least data keep nothing: what is kept is to be enough for the analysis.
 const LEVELS: [(usize, usize); 6] = [

@@ -1,4 +1,4 @@
-//! UDP packets of a capture, of which QUIC is told apart: a capture of QUIC connections shows no acknowledgements.
+//! UDP packets of a capture, of which QUIC is recognised: a capture of QUIC connections shows no acknowledgements.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -23,7 +23,7 @@ Examples:
   firstflight capture --port 443 --for 60s
   firstflight capture --interface eth0 --port 80 --port 443 --files 100 --write /var/tmp/day.pcap
 
-What it prints for a server of HTTPS, to be run there for a minute:
+Its output for a server of HTTPS, to be run there for a minute:
   sudo timeout 60 tcpdump -i any -s 128 -B 16384 -C 100 -W 20 -Z \"$USER\" -w server.pcap 'tcp port 443'
   firstflight compare server.pcap")]
 pub(crate) struct Options {

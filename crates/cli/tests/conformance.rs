@@ -12,7 +12,7 @@ use serde_json::Value;
 const FIELDS: [&str; 8] = ["cwnd", "ssthresh", "state", "unacked", "sacked", "lost", "retrans", "in_flight"];
 /// The kernel's clock ticks: a timer counts whole ticks, rounded up, and is seen to in the tick after.
 const TICK_US: u64 = 4000;
-/// How late the scripts were played at most.
+/// Greatest lateness of an event of a script.
 const LATE_US: u64 = 3000;
 
 /// A script and the kernel's answers.

@@ -114,7 +114,7 @@ fn a_capture_of_one_network_has_no_mix() {
 fn a_network_that_cannot_be_answered_stays_out_of_the_mix_and_is_named() {
     let scratch = Scratch::new();
     let mut file = capture(&scratch, &THREE[..2]);
-    // What is acknowledged to 198.51.100.0/24 is left out: data in one direction shows too little.
+    // Data from 198.51.100.0/24 is left out, because only its ACKs are in the file.
     let (mut at, mut kept) = (24, file[..24].to_vec());
     while at < file.len() {
         let length = u32::from_le_bytes(file[at + 8..at + 12].try_into().expect("four bytes")) as usize;

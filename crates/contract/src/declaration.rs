@@ -11,7 +11,7 @@ pub struct Declaration {
     pub role: Role,
     /// Signals that the phase needs from its host.
     pub needs: Signals,
-    /// How a connection begins under a phase that never ends.
+    /// First phase of a connection under a phase that never ends.
     pub beginning: Beginning,
     /// Whether the phase, as the first of its chain, applies only below the slow-start threshold: a connection whose
     /// initial window is not below it begins with the next phase (RFC 5681 section 3.1).

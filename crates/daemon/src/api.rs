@@ -110,7 +110,7 @@ pub(crate) enum Content {
 pub(crate) struct Message {
     /// The order.
     pub(crate) order: Order,
-    /// Where the answer goes.
+    /// Receiver of the answer.
     pub(crate) reply: oneshot::Sender<Answer>,
 }
 
@@ -137,7 +137,7 @@ impl Connected<IncomingStream<'_, TcpListener>> for Caller {
     }
 }
 
-/// Where a request comes from.
+/// Origin of a request.
 #[derive(Clone, Debug)]
 enum Caller {
     /// A process of this host.

@@ -46,7 +46,7 @@ pub enum Unanswered {
     },
 }
 
-/// How a transfer starts.
+/// Start of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Start {
     /// By this plan, the answer to `POST /v1/plan`.

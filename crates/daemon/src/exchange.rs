@@ -70,7 +70,7 @@ pub struct Sharing {
     share: Share,
     key: Key,
     store: ConnectionInfo,
-    /// Where the way to the store is encrypted.
+    /// Settings of TLS, if the connection to the store is encrypted.
     tls: Option<Tls>,
 }
 

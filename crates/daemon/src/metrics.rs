@@ -13,7 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 /// Upper bounds of the classes of completion time, seconds.
 const SECONDS: [f64; 12] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0];
 
-/// How connections were started: `stock`, `holdout` or `planned`.
+/// Groups of connections by their start: `stock`, `holdout` or `planned`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByStart {
     start: &'static str,

@@ -27,7 +27,7 @@ use crate::kernel::Kernel;
 use crate::metrics::Metrics;
 use crate::store::{Orders, Snapshot, Store};
 
-/// Where the service keeps and shows things.
+/// Files and sockets of the service.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Rules of the gateway.

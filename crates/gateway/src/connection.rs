@@ -16,7 +16,7 @@ pub struct Connection {
     pub at: Nanos,
     /// Address of the peer. An IPv4-mapped address is an IPv4 address.
     pub peer: IpAddr,
-    /// How it was started.
+    /// Its start.
     pub arm: Arm,
     /// Whether it has ended.
     pub stage: Stage,
@@ -72,7 +72,7 @@ impl Connection {
     }
 }
 
-/// How a connection was started.
+/// Start of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arm {

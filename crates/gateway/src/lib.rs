@@ -3,7 +3,7 @@
 //!
 //! The kernel reports each connection as a [`Connection`]; the [`Gateway`] answers with [`Decision`]s, among them a
 //! [`Plan`] for a prefix of destinations. The crate reads no clock, draws no random number without a seed and does no
-//! I/O, so that a log of what it was told replays to the same plans.
+//! I/O, so that a log of its events replays to the same plans.
 
 mod advice;
 pub mod configuration;

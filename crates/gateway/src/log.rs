@@ -1,4 +1,4 @@
-//! The event log: what a gateway was told and what it decided, one JSON object a line. A replay gives the same decisions,
+//! The event log: the events of a gateway and its decisions, one JSON object a line. A replay gives the same decisions,
 //! byte for byte.
 
 use firstflight_contract::Nanos;
@@ -62,7 +62,7 @@ impl Event {
     }
 }
 
-/// A gateway that writes down what it is told and what it decides.
+/// A gateway that logs its events and its decisions.
 #[derive(Clone, Debug)]
 pub struct Logged {
     gateway: Gateway,

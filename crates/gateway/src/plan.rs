@@ -8,7 +8,7 @@ use crate::connection::Arm;
 use crate::serial;
 use crate::settings::STOCK;
 
-/// How new connections to the addresses of a prefix start, until it expires.
+/// Start of new connections to the addresses of a prefix, until it expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The destinations.
@@ -31,7 +31,7 @@ pub struct Plan {
     pub holdout: u16,
 }
 
-/// How one connection starts.
+/// Start of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     /// Its group in the trial, with its first window.
@@ -46,7 +46,7 @@ impl Start {
 }
 
 impl Plan {
-    /// How the kernel's program starts a connection under this plan, where `live` others of the prefix are live; `held_out`
+    /// Start that the kernel's program gives a connection under this plan, where `live` others of the prefix are live; `held_out`
     /// is the lot. The program of `firstflight_hooks` has the same rule; its tests hold the two to each other.
     pub fn start(&self, live: u32, held_out: bool) -> Start {
         if held_out {

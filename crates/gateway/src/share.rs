@@ -65,7 +65,7 @@ impl Key {
     }
 }
 
-/// What a host measured of a prefix.
+/// Measurements of a prefix by one host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observation {

@@ -117,7 +117,7 @@ fn losses_that_first_windows_have_without_a_plan_are_no_evidence_against_the_pla
         window(&gateway)
     };
     assert_eq!(after(thirty(&[1, 0, 1, 0, 0])), Some(30));
-    // Where no first window of the stack lost any, they are: four times 1 % explains them better than 1 %.
+    // They are if no first window of the stack lost any: four times 1 % explains them better than 1 %.
     assert_eq!(after(thirty(&[0])), Some(15));
 }
 

@@ -5,7 +5,7 @@ use firstflight_contract::Nanos;
 use firstflight_gateway::{Connection, Gateway, STOCK};
 use proptest::prelude::*;
 
-/// What a lying client makes its server report.
+/// Reports of a server about a lying client.
 #[derive(Clone, Copy, Debug)]
 struct Lie {
     who: u8,

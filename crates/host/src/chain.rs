@@ -145,7 +145,7 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         })
     }
 
-    /// Where the phases are stored, for a host that prepares them in place.
+    /// Storage of the phases, for a host that prepares them in place.
     pub fn phases_mut(&mut self) -> &mut S {
         &mut self.phases
     }

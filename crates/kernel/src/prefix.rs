@@ -1,4 +1,4 @@
-//! What is remembered of the paths to destinations.
+//! Values that are remembered of the paths to destinations.
 
 use std::net::IpAddr;
 

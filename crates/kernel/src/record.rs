@@ -30,10 +30,10 @@ const _: () = assert!(size_of::<Raw>() == 12 * 8 + 3 * 8 + 19 * 8);
 const _: () = assert!(size_of::<Ack>() == 19 * 8 && size_of::<Entry>() == 13 * 8);
 const _: () = assert!(size_of::<Congestion>() == 6 * 8 && size_of::<Control>() == 6 * 8);
 
-/// What happened to a connection.
+/// An event of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// Its schemes were told an event.
+    /// An event that its schemes received.
     Told(replay::Event),
     /// It is over.
     End,

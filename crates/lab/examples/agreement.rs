@@ -217,7 +217,7 @@ fn measure(paths: &[Way], schemes: &[String], repeats: usize, store: &mut Store)
                             run = on(&kernel, &scenario);
                         }
                     }
-                    // What was never in time is missing from the table, and is tried again by the next call.
+                    // A transfer that was never in time is missing from the table. The next call tries it again.
                     match run {
                         Ok(totals) => store.add(key, totals)?,
                         Err(why) => eprintln!("{}: {scheme} {size} is left out: {why}", path.0),

@@ -115,7 +115,7 @@ impl Segment {
         }
         if let Some((value, echo)) = self.timestamps {
             if !self.flags.syn {
-                // Where the kernel's header prediction looks for them.
+                // The kernel's header prediction expects them here.
                 options.extend([Noop, Noop]);
             }
             options.push(Timestamp(value, echo));

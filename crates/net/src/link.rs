@@ -77,7 +77,7 @@ struct Guard {
     loss: Option<TwoState>,
     /// Time-varying rate, if the link follows a trace.
     player: Option<TracePlayer>,
-    /// What delays packets between the queue and the line, if anything does.
+    /// Token bucket, aggregation or policer between the queue and the line, if the link has one.
     shaper: Option<Box<Shaper>>,
     /// Lanes behind the line, if packets overtake each other.
     lanes: Option<Box<Lanes>>,

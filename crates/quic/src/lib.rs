@@ -22,7 +22,7 @@
 //! - quinn has no retransmission timer that a controller sees: only persistent congestion (RFC 9002 section 7.6) is
 //!   reported to schemes, as a timeout. quinn 0.11 does not report that a loss was spurious.
 //! - The congestion window has the floor of RFC 9002 section 7.2, two datagrams.
-//! - After an idle time the window stays as it is. No scheme is told of idle times.
+//! - After an idle time the window stays as it is. No scheme sees idle times.
 //! - quinn finds losses after it has reported the ACK: [`Ack::pipe`](firstflight_contract::Ack::pipe) counts bytes that the
 //!   present ACK shows to be lost until the next ACK.
 //! - Amounts are bytes of datagrams, headers and authentication tags included.

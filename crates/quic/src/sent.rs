@@ -1,4 +1,4 @@
-//! What was sent when: quinn names packets by the time at which they left.
+//! Times of sent packets: quinn names packets by the time at which they left.
 
 use std::collections::VecDeque;
 

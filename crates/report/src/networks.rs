@@ -7,7 +7,7 @@ use crate::headline::recommended;
 use crate::names::Names;
 use crate::path::path_value;
 
-/// What the scheme that is recommended for the mix does in one network, at one size.
+/// Effect of the scheme recommended for the mix in one network, at one size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
     /// Nothing is recommended at this size.

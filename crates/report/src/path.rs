@@ -158,7 +158,7 @@ pub(crate) fn widened(ranked: &[&SchemeResult]) -> Option<String> {
     })
 }
 
-/// What limited a sender: each limit with its time in seconds and its share, the longest first. Shares below half a percent
+/// Limits of a sender: each with its time in seconds and its share, the longest first. Shares below half a percent
 /// are left out.
 pub(crate) fn limits(by: &LimitedBy) -> Vec<(&'static str, f64, f64)> {
     const LEAST: f64 = 0.005;

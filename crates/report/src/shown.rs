@@ -1,4 +1,4 @@
-//! What terminal and page show of a report: schemes that did the same in every replication once, under all their names;
+//! Rows of a report in terminal and page: schemes that did the same in every replication once, under all their names;
 //! and without an answer no results.
 
 use std::borrow::Cow;

@@ -2,12 +2,12 @@
 
 use firstflight_results::{Completion, PathResult};
 
-/// What stands beside the medians of a comparison.
+/// Meaning of the ranges beside the medians of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spread {
-    /// How exactly the replications determine the median, where the path is given.
+    /// 95 % interval of the median, where the path is given.
     Median,
-    /// Where the next transfer over the path of a capture ends.
+    /// Range of a further transfer over the path of a capture.
     Further,
 }
 

@@ -190,7 +190,7 @@ fn legend(comparison: &Comparison, spread: Spread) -> String {
 const HARM: &str = " harm: time of a bulk flow or of short requests at the same bottleneck, whichever decides on the limit, over \
     that beside the present scheme.";
 
-/// What the cells of one table share.
+/// Settings that the cells of one table share.
 struct Look<'a> {
     names: &'a Names,
     baseline: Option<&'a str>,

@@ -31,7 +31,7 @@ object! {
         schemes: Vec<String> => nested,
         /// The one of `schemes` against which the others are measured: slow start with their avoidance; null without it.
         baseline: Option<String>,
-        /// The one of `schemes` that the stack has unless it is told otherwise; null if it is not among them.
+        /// The one of `schemes` that is the default of the stack; null if it is not among them.
         @(default) present: Option<String>,
         /// Groups of two or more of `schemes` whose replications are equal at every size.
         @(default) same: Vec<Vec<String>> => nested,
@@ -120,7 +120,7 @@ object! {
         scheme: String,
         /// Start-up of the captured connection: a sentence without its full stop.
         startup: String,
-        /// What limited the captured sender, and for how long.
+        /// Limits of the captured sender, each with its time.
         limited_by: LimitedBy => nested,
         /// End of the start-up of the re-run; null if its start-up lasted to the end.
         rerun_startup_exit: Option<StartupExit> => nested,
@@ -128,7 +128,7 @@ object! {
 }
 
 object! {
-    /// What limited a captured sender. The times add up to the time from its first data packet to its last with new data.
+    /// Limits of a captured sender, each with its time. The times add up to the time from its first data packet to its last with new data.
     pub struct LimitedBy: Copy Default = "limits" {
         /// Its congestion window, its pacing or the recovery from losses: the rest of the time.
         congestion_window_s: f64 ["s"],

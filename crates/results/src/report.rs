@@ -48,7 +48,7 @@ object! {
 }
 
 object! {
-    /// Row of table `replication`: one replication of one scheme at one size. What holds for all replications of a scheme and
+    /// Row of table `replication`: one replication of one scheme at one size. Values of all replications of a scheme and
     /// size, and the path, repeat in every row, so that tables of several comparisons can be read as one.
     pub struct ReplicationRow = "replication row" {
         /// Chain of labels.

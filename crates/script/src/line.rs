@@ -159,7 +159,7 @@ impl<'a> Line<'a> {
     /// The time in microseconds, and the event.
     ///
     /// # Errors
-    /// Where a key is missing or unknown, or a value is not one that it takes.
+    /// If a key is missing or unknown, or a value is not one that it takes.
     pub fn event(&self) -> Result<(u64, Event), Error> {
         let names = EVENTS.map(|(name, _)| name);
         let word = match self.members.get("do") {

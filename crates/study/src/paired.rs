@@ -2,8 +2,8 @@
 //!
 //! The interval is a bootstrap over pairs: replications are drawn with replacement, both schemes keep the same ones,
 //! and the interval holds the middle 95 % of the differences of medians (percentile interval; B. Efron and
-//! R. Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 8 and 13). What the path does to both schemes
-//! alike thus leaves the difference as it is.
+//! R. Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 8 and 13). Effects of the path on both schemes
+//! alike thus leave the difference as it is.
 
 use firstflight_net::random::Stream;
 use firstflight_results::{Ci95, PairedDifference};

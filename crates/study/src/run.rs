@@ -172,7 +172,7 @@ impl Room {
 
 fn means(seeds: &[u64], results: &[RunResult]) -> RunMeans {
     let over = |value: &dyn Fn(&RunResult) -> f64| mean(results.iter().map(value));
-    // Where the number of flows is random, means are over the flows that every run has.
+    // If the number of flows is random, means are over the flows that every run has.
     let named: Vec<BTreeMap<&str, &FlowResult>> =
         results.iter().map(|r| r.flows.iter().map(|flow| (&flow.name[..], flow)).collect()).collect();
     let flows = results[0].flows.iter().filter_map(|first| {

@@ -1,4 +1,4 @@
-//! What the settings of a link do to a transfer, from the scenario's text.
+//! Effects of a link's settings on a transfer, from the scenario's text.
 
 use firstflight_contract::Nanos;
 use firstflight_scenario::Scenario;

@@ -16,7 +16,7 @@ pub(crate) const TARGET: Target = Target {
 fn watch(bytes: &[u8]) {
     let room = Room { connections: 8, of_connection: 64, packets: 128 };
     let mut watch = Watch::new(room);
-    // What cannot be read is refused below.
+    // An unreadable capture is refused below.
     let _ = for_each(bytes, "fuzz", |at, link_type, data, length| {
         watch.frame(at, link_type, data, length);
         assert!(watch.open() <= room.connections);

@@ -46,7 +46,7 @@ pub struct Target {
     pub run: fn(&[u8]),
     /// Longest input, bytes.
     pub longest: usize,
-    /// How the driver changes inputs.
+    /// Changes that the driver makes to inputs.
     pub form: Form,
 }
 

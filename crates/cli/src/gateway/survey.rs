@@ -70,9 +70,9 @@ fn text(found: &Found) -> String {
                 judged.disagree, judged.prefixes, judged.connections, judged.wrong
             )
         }
-        Some(_) => "no network has enough data to tell whether its hosts share a path\n".to_owned(),
+        Some(_) => "no network has enough data to show whether its hosts share a path\n".to_owned(),
         None => {
-            "a log does not tell whether the hosts of a network share a path; a capture does\n".to_owned()
+            "a log does not show whether the hosts of a network share a path; a capture does\n".to_owned()
         }
     };
     text

@@ -15,7 +15,7 @@ use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::output::{json_line, print, show};
 
-/// How often the counts are read.
+/// Time between two readings of the counts.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Offer a scheme to the applications of this machine, until the command is stopped

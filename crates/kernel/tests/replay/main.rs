@@ -124,7 +124,7 @@ fn compare(
     Ok(replay.compared().clone())
 }
 
-/// What planned starts follow.
+/// The remembered path that planned starts use.
 const MEMORY: Memory =
     Memory { cwnd: 60_000, ssthresh: 90_000, rtt: Nanos::ZERO, measured: Nanos::ZERO, samples: 3 };
 

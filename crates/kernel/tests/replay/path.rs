@@ -27,7 +27,7 @@ pub(crate) struct Conditions {
     pub(crate) treatments: &'static [(Treatment, Duration)],
 }
 
-/// What happens to packets besides queueing.
+/// Treatment of packets besides queueing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
     /// Nothing.

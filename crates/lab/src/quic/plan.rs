@@ -1,4 +1,4 @@
-//! What a scenario asks of QUIC, and the refusal of what QUIC or quinn cannot do.
+//! Settings of a QUIC transfer from a scenario. A key that QUIC or quinn cannot honour is refused.
 
 use firstflight_quic::Scheme;
 use firstflight_scenario::{

@@ -108,7 +108,7 @@ impl Watch {
         outcomes.collect()
     }
 
-    /// What was kept of the flows with these names.
+    /// Samples and recordings of the flows with these names.
     pub(crate) fn over_time<'a>(self, names: impl Iterator<Item = &'a str>) -> OverTime {
         let mut all = OverTime::default();
         for (watched, name) in self.flows.into_iter().zip(names) {

@@ -103,8 +103,8 @@ mod tests {
     }
 
     proptest! {
-        /// What passes from any packet on is at most the burst and what the rate brings from then on. A packet passes
-        /// exactly if that stays true with it.
+        /// From any packet on, the passed bytes are at most the burst and the rate times the time since then. A packet
+        /// passes exactly if that stays true with it.
         #[test]
         fn every_interval_carries_at_most_burst_and_rate(
             (rate, shift) in (1..=100_000_000_000_000_u64, 0..46_u32),

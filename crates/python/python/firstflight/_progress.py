@@ -89,7 +89,7 @@ def _in_notebook() -> bool:
 
 @contextlib.contextmanager
 def shown(progress: bool | ProgressCallback | None) -> Iterator[ProgressCallback | None]:
-    """The callback of a call: the user's own, a bar where somebody can see it, or none."""
+    """The callback of a call: the user's own, a bar in a terminal or notebook, or none."""
     if progress is False:
         yield None
     elif callable(progress):

@@ -101,7 +101,7 @@ enum Stream {
     Done,
 }
 
-/// What both sides have in common.
+/// Transport settings of both sides.
 fn transport(settings: &Settings) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let window = VarInt::try_from(settings.receive_window).unwrap_or(VarInt::MAX);

@@ -1,4 +1,4 @@
-//! The look of a scheme in every picture: colour, dash and form. Each of the three tells it apart from the others.
+//! The look of a scheme in every picture: colour, dash and form. Each of the three distinguishes it from the others.
 
 use super::style::{DASHES, FORMS, PATTERNS};
 

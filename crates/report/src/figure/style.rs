@@ -42,7 +42,7 @@ impl Tone {
     }
 }
 
-/// Dash of a line and form of its dots, which tell lines apart without their colours. Number 0, the default, is a solid line
+/// Dash of a line and form of its dots, which distinguish lines without their colours. Number 0, the default, is a solid line
 /// with round dots. Numbers repeat after [`PATTERNS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pattern(pub usize);

@@ -79,7 +79,7 @@ fn mixed(network: &NetworkResult, comparison: &Comparison) -> Vec<(u64, String)>
     effects(comparison, network).into_iter().map(|(size, effect)| (size, text(effect))).collect()
 }
 
-/// What is recommended for the network alone, by size.
+/// Recommendation for the network alone, by size.
 fn alone(network: &NetworkResult, names: &Names) -> Vec<(u64, String)> {
     let text = |scheme: &Option<String>, gain: Option<[f64; 3]>| match (scheme, gain) {
         (None, _) => "no change".to_owned(),

@@ -52,7 +52,7 @@ pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
     }
 }
 
-/// What all tables share.
+/// Settings that all tables share.
 struct Look<'a> {
     names: &'a Names,
     /// Name of the baseline.

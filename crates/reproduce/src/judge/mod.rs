@@ -186,7 +186,7 @@ impl Judged {
     /// The statement that decides: the first that fails, else the first that is undecided, else the first that is no setting.
     pub fn deciding(&self) -> Option<&Checked> {
         let of = |outcome: Outcome| self.judged().find(|one| one.outcome == outcome);
-        // Where all hold, a setting says less than a result.
+        // If all hold, the setting is a weaker reason than a result.
         let result = || self.judged().find(|one| one.word.as_deref() != Some("exact"));
         of(Outcome::Fails).or_else(|| of(Outcome::Undecided)).or_else(result).or_else(|| self.judged().next())
     }

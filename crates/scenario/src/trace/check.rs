@@ -9,7 +9,7 @@ use crate::quantity::{show_rate, show_time};
 /// The highest rate of a step.
 pub(super) const FASTEST: Rate = Rate(100_000_000_000);
 
-/// What is wrong with a trace.
+/// A fault of a trace.
 pub(super) struct Flaw {
     /// The entry, from 0.
     pub(super) entry: usize,

@@ -125,7 +125,7 @@ impl Phase for QuickStart {
             self.state = State::SlowStart;
             return Step::Exit(event.trigger.into());
         }
-        // Where packets of the Quick-Start window are lost or marked, the sender reverts to the window it would have
+        // If packets of the Quick-Start window are lost or marked, the sender reverts to the window it would have
         // had without the grant. Above half of the data in flight it does not slow-start again: RFC 5681 equation (4).
         self.state = State::Recovering;
         control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));

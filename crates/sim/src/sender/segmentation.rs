@@ -7,7 +7,7 @@ pub struct Segmentation {
     write: u32,
     /// Payload bytes of the last segment of each write where all are equal.
     last: u32,
-    /// Where writes are not equal: segments and payload bytes up to the end of each.
+    /// For unequal writes: segments and payload bytes up to the end of each.
     ends: Box<[(u32, u64)]>,
 }
 

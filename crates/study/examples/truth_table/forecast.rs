@@ -106,7 +106,7 @@ impl<'a> CaptureForecast<'a> {
 }
 
 impl Answer<'_> {
-    /// How much longer than the fastest control the one takes that the forecasts put first, as a share of the fastest;
+    /// Time of the control that the forecasts put first, beyond that of the fastest control, as a share of the fastest;
     /// `None` unless two controls were measured and forecast at this size.
     pub(crate) fn regret(&self, bytes: u64) -> Option<f64> {
         let of_size = self.cells.iter().filter(|cell| cell.transfer.bytes == bytes);

@@ -1,6 +1,6 @@
 //! Kinds of the paths of a collection, by the names of the paths.
 
-/// What a path is, and the kinds under which a capture of it is rightly explained.
+/// Kind of a path, and the kinds under which a capture of it is rightly explained.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     /// Words for the tables.

@@ -201,7 +201,7 @@ fn ascending(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     sizes
 }
 
-/// How the captures of each path are explained.
+/// Explanations of the captures of each path.
 fn answers(captures: &[CaptureForecast<'_>]) -> Table {
     let mut table = Table::new([
         "path",

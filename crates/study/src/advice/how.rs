@@ -1,4 +1,4 @@
-//! How a candidate is had today: the commands and options of stacks that are deployed.
+//! The way to have a candidate today: the commands and options of stacks that are deployed.
 //!
 //! `docs/deploy.md` names the version or the measurement behind each.
 
@@ -100,7 +100,7 @@ impl Stack {
     fn settings(self, scheme: &str, settings: Settings, routes: &[Route]) -> Option<Vec<String>> {
         match self {
             Self::Linux => linux(scheme, settings, routes),
-            // What is not of the socket is of the whole machine, and stands under Linux.
+            // Settings of the whole machine stand under Linux.
             Self::LinuxSocket | Self::HaproxyTcp => (settings == Settings::default()).then(Vec::new),
             _ if settings.ssthresh.is_some() || settings.keeps_window => None,
             _ => self.quic(settings),

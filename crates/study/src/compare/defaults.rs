@@ -74,7 +74,7 @@ pub fn default_candidates(
     all.filter(|candidate| !only_deployable || deployable(candidate, profile)).collect()
 }
 
-/// The scheme that a stack has unless it is told otherwise.
+/// The scheme that is the default of a stack.
 pub fn present(profile: Profile) -> SchemeSpec {
     let stack = profile.stack();
     let chain = format!("{}+{}", stack.startup_before(stack.avoidance), stack.avoidance);

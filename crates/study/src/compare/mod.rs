@@ -102,7 +102,7 @@ pub fn networks(request: &Request) -> usize {
     Networks::of(request).map_or(0, |networks| networks.answered.len())
 }
 
-/// What is done for one path.
+/// Work for one path.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     /// Whether there are more replications with bystanders where the harm is near the limit.

@@ -229,7 +229,7 @@ impl Network<'_> {
         self.bytes as f64 * self.weight
     }
 
-    /// What was transferred to the networks that it stands for, of about `size`.
+    /// Traffic of about `size` to the networks that it stands for.
     pub(super) fn traffic(&self, size: u64) -> Traffic {
         Traffic { transfers: self.transfers_near(size) * self.weight, bytes: self.data() }
     }

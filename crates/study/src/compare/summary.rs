@@ -97,7 +97,7 @@ fn compare_rows(
     let from = |place: usize, other: Option<usize>| -> Option<PairedDifference> {
         let other = other.filter(|&other| other != place)?;
         let difference = paired(&times[place], &times[other], seed)?;
-        // What every replication has equal, the real hosts have too.
+        // Schemes that are equal in every replication are equal on real hosts, too.
         let departure = if times[place] == times[other] { 0.0 } else { departure };
         Some(widened_difference(difference, medians[other], departure))
     };

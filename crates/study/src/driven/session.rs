@@ -116,7 +116,7 @@ impl Session {
                 let fresh = self.wire.stream.write(*bytes, self.sent_segments());
                 let fresh =
                     fresh.ok_or_else(|| line.impossible("bytes", "more segments than can be numbered"))?;
-                // Where the last segment was short the window may now end elsewhere.
+                // After a short last segment the window may end elsewhere.
                 self.apply_window();
                 let unsent = self.wire.stream.end() - self.wire.stream.start(self.sent_segments());
                 self.sender.write(now, fresh, unsent, &mut self.wire);

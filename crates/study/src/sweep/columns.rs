@@ -1,4 +1,4 @@
-//! What varies in a sweep, in its runs and in its table: the scheme and the size of the measured transfer, and the columns of the
+//! Values that vary in a sweep, in its runs and in its table: the scheme and the size of the measured transfer, and the columns of the
 //! values of factors.
 
 use firstflight_results::{Column, Kind, Range, SweepRow, Table, Value};

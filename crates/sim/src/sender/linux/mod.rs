@@ -253,7 +253,7 @@ impl Rules for Connection<Linux> {
     }
 
     fn shrink_after_idle(&mut self, _now: u64, idle: u64) {
-        // Where the first phase rules idle times, it falls back on the restart window.
+        // A first phase that rules idle times falls back on the restart window.
         if self.chain.resumes() {
             self.shrink_to_restart_window();
         } else {

@@ -1,11 +1,11 @@
-//! What the mix of several networks is made of: their shares, and the replications that are drawn from them.
+//! Parts of the mix of several networks: their shares, and the replications that are drawn from them.
 
 use firstflight_results::{Harm, Risk};
 
 /// Captured transfers of about a size below which the share of a network is that of its data.
 const FEW: f64 = 10.0;
 
-/// What was transferred to a network.
+/// Traffic to a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::compare) struct Traffic {
     /// Transfers of about the size.

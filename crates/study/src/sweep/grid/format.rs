@@ -85,7 +85,7 @@ pub(super) const ROOT: Section = Section {
             "rows_per_part",
             Kind::Integer { min: 1, max: super::ROWS },
             "about a second of work, at most 20000",
-            "Largest number of rows in a part of the dataset. What is killed loses at most the parts in work.",
+            "Largest number of rows in a part of the dataset. A killed process loses at most the parts in work.",
         ),
         key(
             "factor",

@@ -1,4 +1,4 @@
-//! Time of one ACK through the callbacks of an object: `cargo run -p firstflight-bpf --example cost -- FILE.o`, by default
+//! Time of one ACK through the callbacks of an object: `cargo run -p firstflight-bpf --example cost_of_an_ack -- FILE.o`, by default
 //! the object of the tests. The same ACKs also go to slow start and Reno of the registry.
 
 use std::process::ExitCode;
