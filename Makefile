@@ -22,12 +22,13 @@ run: build ## compare start-up schemes on a capture in the repository
 	@echo "Next: $(BIN) compare --help, or the same command with your own capture"
 
 # The examples are compiled by clippy alone. Tests that need Dask or SALib find them through tools/python. A build from nothing takes a seventh
-# less processor time without the files of incremental compilation.
+# less processor time without the files of incremental compilation. Downloads of Python's libraries and the playground's module, whose last
+# part occupies one core alone, run beside other work.
 test: export CARGO_INCREMENTAL := 0
 test: packages-build packages-test ## install missing packages, run all tests, lints and the format check
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	tools/python with tools/beside $(BESIDE) cargo test --workspace --locked --tests
+	tools/both tools/python environment -- cargo clippy --workspace --all-targets --locked -- --deny warnings
+	tools/both nice -n 19 tools/playground-module --installed -- tools/python with tools/beside $(BESIDE) cargo test --workspace --locked --tests
 	tools/both cargo test --workspace --locked --doc -- tools/python test
 
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed

@@ -230,30 +230,64 @@ fn the_time_from_a_slider_to_the_painted_answer_is_printed() {
     healthy(&mut page);
 }
 
+/// A picture as mdBook 0.5.4 writes it: twice, the second to be shown over the page when the first is clicked. The markup is that of mdBook's
+/// own expected page `tests/testsuite/markdown/basic_markdown/expected/images.html`.
+fn doubled(source: &str) -> String {
+    let picture = format!("<img src=\"{source}\" alt=\"a scheme\">");
+    format!(
+        "<p><label class=\"checkbox-label\"><input class=\"checkbox-img\" type=\"checkbox\">{picture}\
+         <span class=\"img-wrapper\">{picture}</span></label></p>"
+    )
+}
+
 #[test]
 fn the_figure_of_a_schemes_page_runs_on_other_paths_and_is_its_picture_on_the_page_s_own() {
     let Some(module) = module() else { return };
     let live = live(&std::fs::read(module).expect("the module is readable"));
-    // The site as mdBook makes it: the page of a scheme two folders below the scripts.
+    // The site as mdBook makes it: the pages of schemes two folders below the scripts, and a page of all pages beside them.
     let site = Path::new(env!("CARGO_TARGET_TMPDIR")).join("live-figure");
     let folder = site.join("docs/algorithms");
     std::fs::create_dir_all(folder.join("images")).expect("a folder");
-    let picture = root().join("docs/algorithms/images/hystart++.svg");
-    let picture = std::fs::read_to_string(picture).expect("the picture of a scheme");
+    let drawn = |name: &str| {
+        let file = root().join(format!("docs/algorithms/images/{name}.svg"));
+        std::fs::read_to_string(file).expect("the picture of a scheme")
+    };
+    let (picture, other) = (drawn("hystart++"), drawn("slow-start"));
+    let html = |up: &str, content: &str| {
+        format!(
+            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>hystart++</title></head><body><main>\
+             {content}</main><script src=\"{up}figure.js\"></script></body></html>"
+        )
+    };
+    let all = ["hystart++", "slow-start"].map(|name| doubled(&format!("docs/algorithms/images/{name}.svg")));
     for (name, text) in [
         ("figure.js", live.figure.as_str()),
         ("figure-module.js", &live.module),
         ("docs/algorithms/images/hystart++.svg", &picture),
+        ("docs/algorithms/images/slow-start.svg", &other),
+        ("docs/algorithms/hystart++.html", &html("../../", &doubled("images/hystart++.svg"))),
         (
-            "docs/algorithms/hystart++.html",
-            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>hystart++</title></head><body><main>\
-             <p><img src=\"images/hystart++.svg\" alt=\"hystart++\"></p></main><script src=\"../../figure.js\"></script></body></html>",
+            "docs/algorithms/single.html",
+            &html("../../", "<p><img src=\"images/hystart++.svg\" alt=\"hystart++\"></p>"),
         ),
+        ("docs/algorithms/all.html", &html("../../", &all.concat().replace("docs/algorithms/", ""))),
+        ("print.html", &html("", &all.concat())),
     ] {
         std::fs::write(site.join(name), text).expect("written");
     }
     let Some(mut page) = Page::blank("figure") else { return };
+    // Pages with several pictures keep them as they are; a picture that is there once has sliders, too.
+    for (name, figures) in
+        [("print.html", 0), ("docs/algorithms/all.html", 0), ("docs/algorithms/single.html", 1)]
+    {
+        page.open_still(&site.join(name));
+        let count = page.evaluate("document.querySelectorAll('.live-figure').length");
+        assert_eq!(count, figures, "{name}");
+    }
     page.open_still(&folder.join("hystart++.html"));
+    // The figure is there once, without the label that enlarges a picture at a click.
+    let count = "['main img', 'main label.checkbox-label', '.live-figure'].map((it) => document.querySelectorAll(it).length)";
+    assert_eq!(page.evaluate(count), json!([1, 0, 1]));
     let source = "document.querySelector('main img').src";
     assert!(page.evaluate(source).as_str().is_some_and(|it| it.ends_with("/images/hystart++.svg")));
     assert_eq!(page.evaluate("'firstflightModule' in window"), false, "the module waits for a reader");

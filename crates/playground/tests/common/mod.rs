@@ -8,18 +8,9 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-const TARGET: &str = "wasm32-unknown-unknown";
-
 pub(crate) fn root() -> PathBuf {
     // A browser refuses paths with `..`.
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
-}
-
-/// Whether the compiler in use has the target's standard library.
-fn installed() -> bool {
-    let output = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
-    let folder = output.ok().and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
-    Path::new(folder.trim()).is_dir()
 }
 
 /// Whether a program starts and answers `--version`.
@@ -35,19 +26,16 @@ pub(crate) fn module() -> Option<PathBuf> {
 }
 
 fn build() -> Option<PathBuf> {
-    if !installed() {
-        println!("skipped: the target {TARGET} is not installed (rustup target add {TARGET})");
+    let built =
+        Command::new(root().join("tools/playground-module")).arg("--installed").output().expect("bash runs");
+    let words = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "tools/playground-module: {}\n{words}", built.status);
+    let path = std::str::from_utf8(&built.stdout).expect("a path").trim();
+    if path.is_empty() {
+        print!("{words}");
         return None;
     }
-    let status = Command::new(env!("CARGO"))
-        .current_dir(root())
-        .args(["build", "--quiet", "--locked", "--package", "firstflight-playground", "--lib"])
-        .args(["--profile", "playground", "--target", TARGET, "--target-dir", "target/playground"])
-        .status()
-        .expect("cargo starts");
-    assert!(status.success(), "cargo build for {TARGET}: {status}");
-    let module = root().join(format!("target/playground/{TARGET}/playground/firstflight_playground.wasm"));
-    Some(module.canonicalize().expect("cargo wrote the module"))
+    Some(root().join(path).canonicalize().expect("cargo wrote the module"))
 }
 
 /// The page in a folder of the test's own; `None` as [`module`].
