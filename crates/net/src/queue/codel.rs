@@ -30,16 +30,69 @@ impl CodelConfig {
     }
 }
 
-/// CoDel state of one queue.
+/// The law by which packets are dropped or marked, in the order in which they leave a queue (section 5, `dodequeue` and `dequeue`).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct State {
+pub struct Law {
     /// Time at which packets will have waited too long throughout an interval.
     first_above: Option<u64>,
     dropping: bool,
     drop_next: u64,
+    /// Whether `drop_next` is the time of the last drop: the packet after it decides whether dropping goes on.
+    reached: bool,
     /// Drops since dropping began, and the value with which `count` started.
     count: u32,
     last_count: u32,
+}
+
+impl Law {
+    /// Time, nanoseconds, from which a packet that leaves at `now` is dropped or marked, given all packets before it and their
+    /// fates ([`Law::chose`]); `None` if the packet is not. `standing`: it waited for the target or longer, and a queue is left.
+    pub fn due(&mut self, config: &CodelConfig, now: u64, standing: bool) -> Option<u64> {
+        if !standing {
+            (self.first_above, self.dropping) = (None, false);
+            return None;
+        }
+        let first_above = *self.first_above.get_or_insert(now + config.interval);
+        self.dropping &= now >= first_above;
+        if !self.dropping {
+            return Some(first_above);
+        }
+        self.go_on(config);
+        Some(self.drop_next)
+    }
+
+    /// A packet that left at `now` was dropped or marked.
+    pub fn chose(&mut self, config: &CodelConfig, now: u64) {
+        if self.dropping {
+            self.count += 1;
+            self.reached = true;
+            return;
+        }
+        // Resume near the recent drop rate instead of starting again at one drop per interval.
+        let delta = self.count.saturating_sub(self.last_count);
+        let recent = now < self.drop_next + 16 * config.interval;
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.last_count = self.count;
+        self.dropping = true;
+        self.drop_next = config.next(now, self.count);
+        self.reached = false;
+        // A drop that is given may be ahead of its time: the interval is over.
+        self.first_above = self.first_above.map(|first| first.min(now));
+    }
+
+    /// Sets the time of the drop after the last one.
+    fn go_on(&mut self, config: &CodelConfig) {
+        if self.reached {
+            self.drop_next = config.next(self.drop_next, self.count);
+            self.reached = false;
+        }
+    }
+}
+
+/// CoDel state of one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct State {
+    law: Law,
     /// Largest packet seen. A queue of at most this many bytes does not count as a queue (section 5,
     /// `maxpacket`).
     largest: u32,
@@ -58,56 +111,22 @@ impl State {
         queue: &mut Fifo<T>,
         dropped: &mut VecDeque<Item<T>>,
     ) -> Option<Outgoing<T>> {
-        let (mut item, over) = self.take(config, now, queue);
-        let marks = |item: &Item<T>| config.ecn && item.ecn_capable;
-        if self.dropping {
-            self.dropping = over;
-            while self.dropping && now >= self.drop_next {
-                self.count += 1;
-                if let Some(item) = item.filter(marks) {
-                    self.drop_next = config.next(self.drop_next, self.count);
-                    return Some(Outgoing { item, marked: true });
-                }
-                dropped.extend(item);
-                (item, self.dropping) = self.take(config, now, queue);
-                if self.dropping {
-                    self.drop_next = config.next(self.drop_next, self.count);
-                }
+        loop {
+            let item = queue.pop();
+            let standing = item
+                .is_some_and(|item| now - item.at >= config.target && queue.bytes > self.largest.into());
+            let due = self.law.due(config, now, standing);
+            let item = item?;
+            if due.is_none_or(|due| now < due) {
+                return Some(Outgoing { item, marked: false });
             }
-        } else if over {
-            // Resume near the recent drop rate instead of starting again at one drop per interval.
-            let delta = self.count.saturating_sub(self.last_count);
-            let recent = now < self.drop_next + 16 * config.interval;
-            self.count = if delta > 1 && recent { delta } else { 1 };
-            self.last_count = self.count;
-            self.dropping = true;
-            self.drop_next = config.next(now, self.count);
-            if let Some(item) = item.filter(marks) {
+            self.law.chose(config, now);
+            if config.ecn && item.ecn_capable {
+                self.law.go_on(config);
                 return Some(Outgoing { item, marked: true });
             }
-            dropped.extend(item);
-            (item, _) = self.take(config, now, queue);
+            dropped.push_back(item);
         }
-        item.map(|item| Outgoing { item, marked: false })
-    }
-
-    /// Section 5, `dodequeue`: next packet, and whether packets have waited too long for an interval.
-    fn take<T: Copy>(
-        &mut self,
-        config: &CodelConfig,
-        now: u64,
-        queue: &mut Fifo<T>,
-    ) -> (Option<Item<T>>, bool) {
-        let Some(item) = queue.pop() else {
-            self.first_above = None;
-            return (None, false);
-        };
-        if now - item.at < config.target || queue.bytes <= self.largest.into() {
-            self.first_above = None;
-            return (Some(item), false);
-        }
-        let first_above = *self.first_above.get_or_insert(now + config.interval);
-        (Some(item), now >= first_above)
     }
 }
 
@@ -186,6 +205,36 @@ mod tests {
             let mut queue = Codel::new(config, Room::Packets(100));
             assert_eq!(signals(&mut queue, 10..500, 6), CONTROL_LAW);
         }
+    }
+
+    #[test]
+    fn with_given_drops_the_law_is_due_when_the_queue_drops() {
+        let config = CodelConfig::STANDARD;
+        let mut law = Law::default();
+        let mut due = |ms: u64| law.due(&config, ms * MS, true).map(|due| due as f64 / MS as f64);
+        assert_eq!((due(10), due(60)), (Some(110.0), Some(110.0)));
+        let mut law = Law::default();
+        let drops = (10..500).filter(|ms| {
+            let due = law.due(&config, ms * MS, true).is_some_and(|due| ms * MS >= due);
+            if due {
+                law.chose(&config, ms * MS);
+            }
+            due
+        });
+        assert_eq!(drops.collect::<Vec<_>>(), CONTROL_LAW);
+        assert_eq!(law.due(&config, 500 * MS, false), None);
+    }
+
+    #[test]
+    fn a_given_drop_ahead_of_its_time_begins_the_intervals() {
+        let config = CodelConfig::STANDARD;
+        let mut law = Law::default();
+        assert_eq!(law.due(&config, 10 * MS, true), Some(110 * MS));
+        law.chose(&config, 108 * MS);
+        // 108 + 100 ms, then 100 / sqrt(2) = 70.711 ms more.
+        assert_eq!(law.due(&config, 109 * MS, true), Some(208 * MS));
+        law.chose(&config, 207 * MS);
+        assert_eq!(law.due(&config, 208 * MS, true), Some(278_710_678));
     }
 
     #[test]

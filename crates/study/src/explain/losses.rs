@@ -61,10 +61,8 @@ impl Shares {
         };
         // Each connection has losses that fit no rule. Over several connections these add up, and the most tolerant rule gets all
         // the weight.
-        if connections.len() != 1 {
-            return Self(vec![]);
-        }
-        let queued = Queued::new(connections, packet);
+        let [offered] = connections else { return Self(vec![]) };
+        let queued = Queued::new(offered, packet);
         if !queued.lost() {
             return Self(vec![]);
         }

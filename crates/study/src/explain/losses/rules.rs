@@ -2,6 +2,7 @@
 
 use firstflight_capture::Offered;
 use firstflight_net::queue::Arrival;
+use firstflight_net::queue::codel::{CodelConfig, Law};
 use firstflight_net::queue::red::{Red, RedConfig};
 use firstflight_net::random::Stream;
 use firstflight_net::two_state::is_bursty;
@@ -19,6 +20,9 @@ const SPARED: f64 = 0.02;
 /// Least error of the queue's length, packets: a packet that is leaving is a part of one.
 const LEAST_ERROR: f64 = 0.1;
 
+/// Whole units of time of the disciplines, nanoseconds to them, in the time of a full packet.
+const TICKS: f64 = 1e6;
+
 /// Most packets of a connection that are judged: the first ones.
 const MOST: usize = 4000;
 
@@ -33,10 +37,10 @@ struct Packet {
     lost: bool,
 }
 
-/// Packets of each connection at a bottleneck with a constant rate, and the time of a full packet there, seconds.
+/// Packets of a connection at a bottleneck with a constant rate, and the time of a full packet there, seconds.
 #[derive(Debug)]
 pub(super) struct Queued {
-    connections: Vec<Vec<Packet>>,
+    packets: Vec<Packet>,
     packet: f64,
     /// Error of the lengths of the queue, packets.
     error: f64,
@@ -68,6 +72,11 @@ impl Judged {
     }
 }
 
+/// A time in packets as one of the disciplines.
+fn ticks(packets: f64) -> u64 {
+    (packets * TICKS) as u64
+}
+
 /// Lengths of the queue that the packets of a connection found: the time that they waited or, where that is not known, the queue
 /// that the packet before left, less what has been sent since (D. Lindley, "The theory of queues with a single server",
 /// Mathematical Proceedings of the Cambridge Philosophical Society 48(2), 1952).
@@ -90,8 +99,8 @@ fn at_queue(offered: &[Offered], packet: f64) -> Vec<Packet> {
 }
 
 /// Error of the lengths of a queue: that of a logistic distribution whose differences of two have this median.
-fn error<'a>(packets: impl Iterator<Item = &'a Packet>) -> f64 {
-    let mut apart: Vec<f64> = packets.filter_map(|packet| packet.apart).map(f64::abs).collect();
+fn error(packets: &[Packet]) -> f64 {
+    let mut apart: Vec<f64> = packets.iter().filter_map(|packet| packet.apart).map(f64::abs).collect();
     apart.sort_by(f64::total_cmp);
     let median = apart.get(apart.len() / 2).copied().unwrap_or(0.0);
     // Half of a logistic distribution is within ln 3 of its middle, and a difference varies by the root of two more.
@@ -99,20 +108,16 @@ fn error<'a>(packets: impl Iterator<Item = &'a Packet>) -> f64 {
 }
 
 impl Queued {
-    /// Packets of each connection; a full one takes `packet` seconds.
-    pub(super) fn new(connections: &[&[Offered]], packet: f64) -> Self {
-        let connections: Vec<_> = connections.iter().map(|one| at_queue(one, packet)).collect();
-        let error = error(connections.iter().flatten());
-        Self { connections, packet, error }
+    /// Packets of a connection; a full one takes `packet` seconds.
+    pub(super) fn new(offered: &[Offered], packet: f64) -> Self {
+        let packets = at_queue(offered, packet);
+        let error = error(&packets);
+        Self { packets, packet, error }
     }
 
     /// Whether a packet was lost.
     pub(super) fn lost(&self) -> bool {
-        self.packets().any(|packet| packet.lost)
-    }
-
-    fn packets(&self) -> impl Iterator<Item = &Packet> + Clone {
-        self.connections.iter().flatten()
+        self.packets.iter().any(|packet| packet.lost)
     }
 
     /// Probability that a buffer is full which the queue exceeds by this many packets. Most lengths have the usual error, and some
@@ -135,7 +140,7 @@ impl Queued {
     /// A full buffer drops every packet, any other none.
     fn drop_tail(&self, buffer: &Range) -> f64 {
         log_sum(self.buffers(buffer).into_iter().map(|(length, weight)| {
-            let fates = self.packets().map(|packet| {
+            let fates = self.packets.iter().map(|packet| {
                 let full = self.full(packet.found - length);
                 fate(other_cause(full), packet.lost)
             });
@@ -149,8 +154,8 @@ impl Queued {
         const HOPELESS: f64 = 12.0;
         let losses = trapezoid(loss, 32);
         let bursts = trapezoid(burst, 5);
-        let lost = self.packets().filter(|packet| packet.lost).count() as f64;
-        let middle = (lost.min(10.0) / self.packets().count() as f64).clamp(loss.at(0.0), loss.at(1.0));
+        let lost = self.packets.iter().filter(|packet| packet.lost).count() as f64;
+        let middle = (lost.min(10.0) / self.packets.len() as f64).clamp(loss.at(0.0), loss.at(1.0));
         let buffers = self.buffers(buffer);
         let tried: Vec<f64> =
             buffers.iter().map(|(length, _)| self.random_at(*length, (middle, 1.0))).collect();
@@ -178,20 +183,18 @@ impl Queued {
         };
         let logs = [begins, goes_on].map(|p| [fate(p, false), fate(p, true)]);
         let mut sum = 0.0;
-        for packets in &self.connections {
-            let mut before = 0;
-            for packet in packets {
-                let full = (1.0 - SPARED) * self.full(packet.found - length);
-                if full < 1e-6 {
-                    sum += logs[before][usize::from(packet.lost)];
+        let mut before = 0;
+        for packet in &self.packets {
+            let full = (1.0 - SPARED) * self.full(packet.found - length);
+            if full < 1e-6 {
+                sum += logs[before][usize::from(packet.lost)];
+                before = usize::from(packet.lost);
+            } else {
+                let p = [begins, goes_on][before];
+                sum += fate(full + (1.0 - full) * p, packet.lost);
+                // The wire cannot lose a packet that a full buffer dropped.
+                if full < 0.5 {
                     before = usize::from(packet.lost);
-                } else {
-                    let p = [begins, goes_on][before];
-                    sum += fate(full + (1.0 - full) * p, packet.lost);
-                    // The wire cannot lose a packet that a full buffer dropped.
-                    if full < 0.5 {
-                        before = usize::from(packet.lost);
-                    }
                 }
             }
         }
@@ -203,7 +206,7 @@ impl Queued {
         /// Errors of the time at which a drop is due, packets.
         const LATE: [f64; 3] = [1.0, 4.0, 16.0];
         let longest =
-            self.packets().filter(|packet| !packet.lost).map(|packet| packet.found).fold(0.0, f64::max);
+            self.packets.iter().filter(|packet| !packet.lost).map(|packet| packet.found).fold(0.0, f64::max);
         // A buffer is never filled, or as long as the longest queue.
         let roomy = (libm::log(buffer.at(1.0) / (longest + 1.0).clamp(buffer.at(0.0), buffer.at(1.0)))
             / buffer.span())
@@ -228,25 +231,20 @@ impl Queued {
 
     fn codel_at(&self, target: f64, late: f64, length: f64) -> f64 {
         // RFC 8289, section 4.4: the target is 5 % of the interval.
-        let interval = 20.0 * target;
-        self.connections
-            .iter()
-            .map(|packets| {
-                let mut law = ControlLaw { interval, ..ControlLaw::default() };
-                let fates = packets.iter().map(|packet| {
-                    let leaves = packet.at + packet.found;
-                    let due = law.due(leaves, packet.found >= target.max(1.0));
-                    let ripe = ((leaves - due) / late + 0.5).clamp(0.0, 1.0);
-                    let drop = ripe / (1.0 + late);
-                    if packet.lost && ripe > 0.0 {
-                        law.dropped(leaves);
-                    }
-                    let full = if length.is_finite() { self.full(packet.found - length) } else { 0.0 };
-                    fate(other_cause(full + (1.0 - full) * drop), packet.lost)
-                });
-                fates.sum::<f64>()
-            })
-            .sum()
+        let config = CodelConfig { target: ticks(target), interval: ticks(20.0 * target), ecn: false };
+        let mut law = Law::default();
+        let fates = self.packets.iter().map(|packet| {
+            let leaves = ticks(packet.at + packet.found);
+            let due = law.due(&config, leaves, packet.found >= target.max(1.0));
+            let ripe = due.map_or(0.0, |due| ((leaves as f64 - due as f64) / TICKS / late + 0.5).clamp(0.0, 1.0));
+            let drop = ripe / (1.0 + late);
+            if packet.lost && ripe > 0.0 {
+                law.chose(&config, leaves);
+            }
+            let full = if length.is_finite() { self.full(packet.found - length) } else { 0.0 };
+            fate(other_cause(full + (1.0 - full) * drop), packet.lost)
+        });
+        fates.sum()
     }
 
     /// Random early detection drops with the probability of its average (Floyd and Jacobson, 1993), integrated over its four
@@ -303,8 +301,6 @@ impl Queued {
     fn red_at(&self, [min, ratio, max_p, weight]: [f64; 4]) -> f64 {
         /// Relative error of the average: that of the lengths, and of rules that treat an idle link in other ways.
         const AVERAGE: f64 = 0.03;
-        /// Nanoseconds of a packet, so that the average ages on an idle link.
-        const PACKET: f64 = 1e6;
         let config = RedConfig {
             min,
             max: min * ratio,
@@ -315,40 +311,34 @@ impl Queued {
             wait: false,
             limit: u32::MAX,
             mean_bytes: None,
-            typical_ns: PACKET as u64,
+            typical_ns: ticks(1.0),
         };
-        self.connections
-            .iter()
-            .map(|packets| {
-                let mut red = Red::new(config, Stream::named(0, ""));
-                let mut free_at = 0;
-                let fates = packets.iter().map(|packet| {
-                    let now = (packet.at * PACKET) as u64;
-                    // Host jitter is no queue.
-                    let busy = packet.found >= self.error;
-                    let arrival = Arrival {
-                        now,
-                        free_at: if busy { now + (packet.found * PACKET) as u64 } else { free_at.min(now) },
-                        waiting_packets: packet.found as u32,
-                        waiting_bytes: 0,
-                        size: 1,
-                        ecn_capable: false,
-                    };
-                    let chance = red.chance(&arrival);
-                    // Near the upper threshold the average is not known well enough for certainty.
-                    let above = logistic((red.average() / config.max - 1.0) / AVERAGE);
-                    let chance =
-                        if chance < 1.0 { chance + (1.0 - chance) * above } else { above.max(max_p) };
-                    if packet.lost {
-                        red.chose();
-                    } else {
-                        free_at = now + ((packet.found + 1.0) * PACKET) as u64;
-                    }
-                    fate(other_cause(chance), packet.lost)
-                });
-                fates.sum::<f64>()
-            })
-            .sum()
+        let mut red = Red::new(config, Stream::named(0, ""));
+        let mut free_at = 0;
+        let fates = self.packets.iter().map(|packet| {
+            let now = ticks(packet.at);
+            // Host jitter is no queue.
+            let busy = packet.found >= self.error;
+            let arrival = Arrival {
+                now,
+                free_at: if busy { now + ticks(packet.found) } else { free_at.min(now) },
+                waiting_packets: packet.found as u32,
+                waiting_bytes: 0,
+                size: 1,
+                ecn_capable: false,
+            };
+            let chance = red.chance(&arrival);
+            // Near the upper threshold the average is not known well enough for certainty.
+            let above = logistic((red.average() / config.max - 1.0) / AVERAGE);
+            let chance = if chance < 1.0 { chance + (1.0 - chance) * above } else { above.max(max_p) };
+            if packet.lost {
+                red.chose();
+            } else {
+                free_at = now + ticks(packet.found + 1.0);
+            }
+            fate(other_cause(chance), packet.lost)
+        });
+        fates.sum()
     }
 
     /// Lengths of the buffer over which to integrate, and the logarithm of the prior of each: log-uniform, and finer where the
@@ -359,10 +349,10 @@ impl Queued {
         let mut lengths: Vec<f64> = (0..=COARSE).map(at).collect();
         // The longest queue that was accepted, and the shortest that dropped most of what was dropped.
         let mut full: Vec<f64> =
-            self.packets().filter(|packet| packet.lost).map(|packet| packet.found).collect();
+            self.packets.iter().filter(|packet| packet.lost).map(|packet| packet.found).collect();
         full.sort_by(f64::total_cmp);
         let longest =
-            self.packets().filter(|packet| !packet.lost).map(|packet| packet.found).fold(0.0, f64::max);
+            self.packets.iter().filter(|packet| !packet.lost).map(|packet| packet.found).fold(0.0, f64::max);
         let peaks = [longest, full[full.len() / 10], full[full.len() / 2]];
         for peak in peaks {
             lengths.extend((-40..=40).map(|step| peak + 0.1 * f64::from(step)));
@@ -372,46 +362,6 @@ impl Queued {
         lengths.sort_by(f64::total_cmp);
         lengths.dedup_by(|a, b| *a - *b < 0.02);
         weighed(&lengths, range.span())
-    }
-}
-
-/// State of the control law of CoDel, given the drops so far. Times are in packets.
-#[derive(Clone, Copy, Debug, Default)]
-struct ControlLaw {
-    interval: f64,
-    /// Time at which packets will have waited too long throughout an interval.
-    first_above: Option<f64>,
-    dropping: bool,
-    next: f64,
-    count: f64,
-    last_count: f64,
-}
-
-impl ControlLaw {
-    /// Time from which a packet that leaves now is dropped; infinite if none is. `above`: it waited for longer than the target.
-    fn due(&mut self, now: f64, above: bool) -> f64 {
-        if !above {
-            self.first_above = None;
-            self.dropping = false;
-            return f64::INFINITY;
-        }
-        let first_above = *self.first_above.get_or_insert(now + self.interval);
-        if self.dropping { self.next.max(first_above) } else { first_above }
-    }
-
-    /// A packet that left now was dropped.
-    fn dropped(&mut self, now: f64) {
-        if self.dropping {
-            self.count += 1.0;
-            self.next += self.interval / libm::sqrt(self.count);
-        } else {
-            let delta = self.count - self.last_count;
-            let recent = now < self.next + 16.0 * self.interval;
-            self.count = if delta > 1.0 && recent { delta } else { 1.0 };
-            self.last_count = self.count;
-            self.dropping = true;
-            self.next = now + self.interval / libm::sqrt(self.count);
-        }
     }
 }
 
@@ -494,7 +444,7 @@ mod tests {
         let seen: Vec<Offered> = (0..100)
             .map(|index| offered(f64::from(index) * 10.0, Some(0.0), index != 30 && index != 70))
             .collect();
-        let queued = Queued::new(&[&seen], 1e-3);
+        let queued = Queued::new(&seen, 1e-3);
         let judged = queued.random(&Range::new(50.0, 100.0), &Range::new(1e-4, 0.5), &Range::new(1.0, 1.0));
         let expected = -libm::log(9900.0 * 8.517);
         assert!((judged.evidence - expected).abs() < 0.02, "{} {expected}", judged.evidence);
@@ -515,7 +465,7 @@ mod tests {
         };
         let evidence = |lost_at: f64| {
             let seen = seen(lost_at);
-            let queued = Queued::new(&[&seen], 1e-3);
+            let queued = Queued::new(&seen, 1e-3);
             let buffer = Range::new(2.0, 200.0);
             let random = queued.random(&buffer, &Range::new(1e-3, 0.4), &Range::new(1.0, 5.0)).evidence;
             (queued.drop_tail(&buffer), random)
@@ -524,18 +474,5 @@ mod tests {
         assert!(full > random, "{full} {random}");
         let (full, random) = evidence(3.0);
         assert!(random > full + 20.0, "{full} {random}");
-    }
-
-    #[test]
-    fn controlled_delay_drops_after_an_interval_and_then_after_a_shorter_one() {
-        // RFC 8289: first after an interval above the target, then after interval / sqrt(1), then interval / sqrt(2).
-        let mut law = ControlLaw { interval: 100.0, ..ControlLaw::default() };
-        assert_eq!(law.due(10.0, true), 110.0);
-        assert_eq!(law.due(60.0, true), 110.0);
-        law.dropped(110.0);
-        assert_eq!(law.due(111.0, true), 210.0);
-        law.dropped(210.0);
-        assert!((law.due(211.0, true) - (210.0 + 100.0 / libm::sqrt(2.0))).abs() < 1e-9);
-        assert_eq!(law.due(212.0, false), f64::INFINITY);
     }
 }
