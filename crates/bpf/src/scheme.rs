@@ -303,7 +303,8 @@ impl KernelScheme {
         self.put(Field::DataSegsOut, self.segments(ack.sent));
         let next = FIRST + ack.sent - ack.retransmitted;
         self.put(Field::SndNxt, next);
-        self.put(Field::SndUna, (FIRST + ack.delivered).min(next));
+        // Nothing before it is in the network. `delivered` also counts what arrived twice.
+        self.put(Field::SndUna, next - ack.pipe.min(next - FIRST));
         self.in_network = self.segments(ack.pipe) as u32;
         self.put(Field::PacketsOut, self.in_network.into());
         let window = u64::from(self.get(Field::SndCwnd));

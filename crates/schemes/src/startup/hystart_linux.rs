@@ -26,7 +26,7 @@ pub struct HystartLinux {
     found: bool,
     /// `delay_min`, the smallest RTT; zero if there was none.
     delay_min: Nanos,
-    /// `end_seq`: the round lasts until more than this many bytes are delivered. `None` if the bytes sent at the
+    /// `end_seq`: the round lasts until more than this many bytes have left the network. `None` if the bytes sent at the
     /// beginning of the round are not known yet.
     end: Option<u64>,
     round_start: Nanos,
@@ -107,11 +107,14 @@ impl HystartLinux {
     /// the first ACK of the next flight, and a train is timed from the latter.
     #[inline]
     fn pass_rounds(&mut self, ack: &Ack) {
-        // The next sequence number: each byte is sent once for the first time and delivered once.
+        // The next sequence number (`snd_nxt`), and the first that may be missing (`snd_una`): nothing before it is in the
+        // network. `delivered` would not do: it counts what arrived twice, so that after a spurious retransmission every round
+        // would begin in the flight before.
         let next = ack.sent - ack.retransmitted;
+        let missing = next.saturating_sub(ack.pipe);
         match self.end {
             None => self.end = Some(next),
-            Some(end) if ack.delivered > end => self.start_round(ack.now, Some(next)),
+            Some(end) if missing > end => self.start_round(ack.now, Some(next)),
             Some(_) => {}
         }
     }
@@ -260,6 +263,18 @@ mod tests {
         assert_eq!(s.acks_until_exit(20, 100, 100_000), (20, Step::Stay));
         // The second flight, 40 ACKs 1.3 ms apart, is 50.7 ms long: the last one is past
         // 50.5 ms.
+        assert_eq!(s.ack(98_000, 100_000), Step::Stay);
+        assert_eq!(s.acks_until_exit(60, 1_300, 100_000), (39, Step::Exit(Exit::AckTrain)));
+    }
+
+    #[test]
+    fn a_spurious_retransmission_does_not_move_the_rounds() {
+        // As above, and the tenth ACK of the first flight reports a segment that arrived twice. Were it counted, the second round
+        // would begin with the last ACK of the first flight, and the silence of 98 ms would break its train.
+        let mut s = Sender::new(20, &[]);
+        assert_eq!(s.acks_until_exit(9, 100, 100_000), (9, Step::Stay));
+        s.duplicate();
+        assert_eq!(s.acks_until_exit(11, 100, 100_000), (11, Step::Stay));
         assert_eq!(s.ack(98_000, 100_000), Step::Stay);
         assert_eq!(s.acks_until_exit(60, 1_300, 100_000), (39, Step::Exit(Exit::AckTrain)));
     }

@@ -13,6 +13,8 @@ pub(super) struct Sender<P> {
     pub(super) srtt_us: u64,
     sent: u64,
     delivered: u64,
+    /// Bytes that arrived twice: hosts count them as delivered.
+    duplicates: u64,
 }
 
 impl<P: Scheme + Default> Sender<P> {
@@ -29,7 +31,7 @@ impl<P: Scheme + Default> Sender<P> {
         }
         let control = Control { cwnd: window * MSS, ssthresh, ..Control::default() };
         let mut sender =
-            Self { phase, control, now_us: 0, srtt_us: 100_000, sent: window * MSS, delivered: 0 };
+            Self { phase, control, now_us: 0, srtt_us: 100_000, sent: window * MSS, delivered: 0, duplicates: 0 };
         sender.enter(why);
         sender
     }
@@ -50,8 +52,10 @@ impl<P: Scheme + Default> Sender<P> {
             srtt: Nanos::from_micros(self.srtt_us),
             acked: bytes,
             growth: bytes,
-            delivered: self.delivered,
-            sent: self.sent,
+            delivered: self.delivered + self.duplicates,
+            sent: self.sent + self.duplicates,
+            retransmitted: self.duplicates,
+            pipe: self.sent - self.delivered,
             flags,
             mss: MSS as u32,
             ..Ack::default()
@@ -59,6 +63,11 @@ impl<P: Scheme + Default> Sender<P> {
         let step = self.phase.on_ack(&ack, &mut self.control);
         self.sent = self.delivered + self.control.cwnd;
         step
+    }
+
+    /// A segment was retransmitted although it had arrived, and the next ACK reports the duplicate.
+    pub(super) fn duplicate(&mut self) {
+        self.duplicates += MSS;
     }
 
     /// An ACK for one segment.
