@@ -82,6 +82,8 @@ pub struct Statement {
     pub not_judged: Option<String>,
     /// Of `turns`: number of the statement, from 1, that it stands for.
     pub turned: Option<usize>,
+    /// Of `turns`: value that the paper does not state, chosen so that the turn holds.
+    pub fitted: Option<String>,
 }
 
 /// Number of points at which a statement must hold.
@@ -111,6 +113,7 @@ struct Written {
     except: Vec<String>,
     not_judged: Option<String>,
     statement: Option<usize>,
+    fitted: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -124,7 +127,8 @@ impl TryFrom<Written> for Statement {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Self, String> {
-        let Written { that: text, is, word, digit, holds, reading, except, not_judged, statement } = written;
+        let Written { that: text, is, word, digit, holds, reading, except, not_judged, statement, fitted } =
+            written;
         let that = parse(&text)?;
         let is = match is {
             None => vec![],
@@ -153,6 +157,7 @@ impl TryFrom<Written> for Statement {
             except,
             not_judged,
             turned: statement,
+            fitted,
         })
     }
 }
@@ -240,6 +245,10 @@ impl Claim {
         }
         if self.refuted.is_some() == self.refutation.is_empty() {
             return Err("`refuted` and `refutation` go together".into());
+        }
+        let plain = self.statements.iter().chain(&self.because).chain(&self.refutation);
+        if let Some(one) = plain.into_iter().find(|one| one.turned.is_some() || one.fitted.is_some()) {
+            return Err(format!("\"{}\": `statement` and `fitted` belong to `turns`", one.text));
         }
         for turn in &self.turns {
             // A cause is judged by the rule of the line.

@@ -70,6 +70,12 @@ take = "cwnd_packets"
 every = "1 s"
 "#;
 
+/// The experiment with another axis and other metrics: `rest`, from `[[axis]]` on.
+fn experiment(rest: &str) -> String {
+    let (head, _) = EXPERIMENT.split_once("[[axis]]").expect("it has an axis");
+    format!("{head}{rest}")
+}
+
 const CLAIMS: &str = r#"
 [[claim]]
 id = "XX-01"
@@ -184,10 +190,8 @@ fn measured_values_agree_with_the_hand_calculation() {
 /// 10.4 Mbit/s into 10 Mbit/s: the queue grows by 50 packets of 1000 bytes per second, up to 100.
 #[test]
 fn a_queue_is_read_during_the_run() {
-    let experiment = r#"
-title = "A queue that fills"
-scenario = "two-halves.toml"
-[[axis]]
+    let experiment = experiment(
+        r#"[[axis]]
 name = "rate"
 key = "udp.cbr.rate"
 values = ["10.4 Mbit/s"]
@@ -196,7 +200,8 @@ title = "queue, packets"
 link = "bottleneck"
 take = "queue_packets"
 every = "500 ms"
-"#;
+"#,
+    );
     let expected = [("5", 0), ("5.5", 25), ("6", 50), ("7.5", 100), ("10", 100)];
     let statement = |(time, packets): &(&str, u32)| {
         format!(
@@ -209,13 +214,13 @@ every = "500 ms"
     let with = |experiment: &str| {
         Folder::new(&[("x/claims.toml", &claims), ("x/experiments/filling.toml", experiment)])
     };
-    let rows = verdicts(&with(experiment));
+    let rows = verdicts(&with(&experiment));
     assert_eq!(rows[0].verdict, Verdict::Matches, "{:#?}", rows[0]);
     let never = experiment.replace("500 ms", "0 s");
     let error = measure(&with(&never).library(), &none(), &Silent).expect_err("an endless axis");
     assert!(error.contains("filling.toml") && error.contains("1 ms"), "{error}");
     let endless = SCENARIO.replace("duration = \"10 s\"\n", "");
-    let folder = with(experiment);
+    let folder = with(&experiment);
     std::fs::write(folder.0.join("x/scenarios/two-halves.toml"), endless).expect("a temporary file");
     let error = measure(&folder.library(), &none(), &Silent).expect_err("no end is known");
     assert!(error.contains("queue, packets") && error.contains("the end is unknown"), "{error}");
@@ -224,10 +229,8 @@ every = "500 ms"
 /// A threshold of 8 packets ends the start-up of 31; without one it outlasts the transfer.
 #[test]
 fn flows_are_selected_by_the_reason_for_which_start_up_ended() {
-    let experiment = r#"
-title = "Ends of start-up"
-scenario = "two-halves.toml"
-[[axis]]
+    let experiment = experiment(
+        r#"[[axis]]
 name = "threshold"
 key = "flow.short.initial_ssthresh"
 values = ["8 packets", "unlimited"]
@@ -243,7 +246,8 @@ flows = "short"
 take = "exit_time_s"
 over = "count"
 where = { exit = "loss" }
-"#;
+"#,
+    );
     let claims = CLAIMS.replacen(
         "[[claim.statement]]",
         "[[claim.statement]]\nthat = \"ends.threshold\"\nis = [1, 0]\nword = \"exact\"\n\
@@ -251,7 +255,7 @@ where = { exit = "loss" }
         1,
     );
     let with = |text: &str| Folder::new(&[("x/claims.toml", &claims), ("x/experiments/ends.toml", text)]);
-    let rows = verdicts(&with(experiment));
+    let rows = verdicts(&with(&experiment));
     assert_eq!(rows[0].verdict, Verdict::Matches, "{:#?}", rows[0]);
     let folder = with(&experiment.replace("\"threshold\" }", "\"treshold\" }"));
     let error = measure(&folder.library(), &none(), &Silent).expect_err("no such reason");

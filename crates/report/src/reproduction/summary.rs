@@ -84,14 +84,15 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         whose tolerances are [one table for all papers]({WORDS}). A statement **holds** if the 95 % interval of the mean, paired by \
         seed, lies on its side of the border, and stays away from the border by a tenth of the distance; it **fails** if the interval \
         lies as far on the other side; else it is **undecided**. Undecided statements get further seeds, twice as many each time and \
-        at most {MOST_SEEDS}. Papers of 2000 to 2011 show single runs: beside the interval stand the share of single runs that show \
-        the statement, and the interval in which one further run lies.\n\n\
+        at most {MOST_SEEDS}, within a bound of the work (`--further`). Papers of 2000 to 2011 show single runs: beside the interval \
+        stand the share of single runs that show the statement, and the interval in which one further run lies.\n\n\
         - **matches**: every statement holds.\n- **partly**: some hold, some fail.\n- **undecided**: none fails, some are undecided.\n\
         - **differs**: none holds, at least one fails.\n- **refuted by its own set-up**: it fails, and the paper's own numbers rule it out.\n\
         - **not checkable**: no experiment can decide it.\n\n\
         Values are those that the paper states. A value that the paper leaves open is one for all lines of the paper; a value that was \
         fitted to a number is listed with the lines that use it. The cause of a difference is **shown** if the line's own statements \
-        hold with the cause in place, **consistent** if runs agree with it, and else a **conjecture**.\n\n"
+        hold with the cause in place (**with fitted values** if it has a value that was chosen so that they hold), **consistent** if \
+        runs agree with it, and else a **conjecture**.\n\n"
     );
     out += "## Run it yourself\n\n```text\nfirstflight reproduce all            # everything, at the papers' full lengths\n\
         firstflight reproduce AS-01          # one line: scenario, runs, spread, picture\n\

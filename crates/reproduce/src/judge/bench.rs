@@ -62,6 +62,11 @@ impl<'a> Bench<'a> {
         Reading::of(self.ours)
     }
 
+    /// Replications of an experiment; 1 if it was not run.
+    pub(super) fn replications(&self, experiment: &str) -> u32 {
+        self.ours.experiments.get(experiment).map_or(1, |measured| measured.replications)
+    }
+
     /// Values of an expression in ns-2; `None` if ns-2 has none.
     pub fn ns2(&self, expression: &crate::expression::Expression) -> Option<Array> {
         let array = Reading::of(&self.ns2).evaluate(expression).ok()?;

@@ -69,6 +69,8 @@ impl Verdict {
 pub enum Shown {
     /// With the cause in place, every failed statement holds, by the same word.
     Shown,
+    /// The same, but with a value that was fitted so that it holds.
+    Fitted,
     /// The runs agree with the cause.
     Consistent,
     /// No run shows the cause, or one contradicts it.
@@ -80,6 +82,7 @@ impl Shown {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Shown => "shown",
+            Self::Fitted => "shown with fitted values",
             Self::Consistent => "consistent",
             Self::Conjecture => "conjecture",
         }
@@ -91,6 +94,9 @@ impl Shown {
 pub struct Cause {
     /// Strength.
     pub shown: Shown,
+    /// Values that were fitted so that the turns hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitted: Vec<String>,
     /// The cause, in words.
     pub text: String,
 }
@@ -134,7 +140,7 @@ pub struct Judged {
     /// Single runs that show all statements at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single: Option<Share>,
-    /// Fewest replications of an experiment with random draws; 1 without one.
+    /// Fewest replications of an experiment with random draws behind a statement that is judged; 1 without one.
     pub seeds: u32,
     /// Cause of a difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -238,12 +244,7 @@ pub fn judge(library: &Library, evidence: &Evidence, not_run: &str) -> Vec<Judge
             (None, false, _) => judged.why = not_run.into(),
             (None, true, Err(problem)) => judged.why = problem.clone(),
             (None, true, Ok(bench)) => {
-                let replicated = judged
-                    .experiments
-                    .iter()
-                    .map(|name| ours.experiments[name].replications)
-                    .filter(|count| *count > 1);
-                judged.seeds = replicated.min().unwrap_or(1);
+                judged.seeds = seeds(claim, bench, |place| claim.is_judged(&claim.statements[place])).0;
                 decide(&mut judged, claim, bench);
             }
         }
@@ -317,16 +318,14 @@ fn decide(judged: &mut Judged, claim: &Claim, bench: &Bench<'_>) {
         why.extend(claim.refuted.clone());
     }
     if judged.verdict == Verdict::Undecided {
-        why.push(match judged.seeds >= MOST_SEEDS {
-            true => {
-                format!("All {MOST_SEEDS} seeds are spent, and the interval still includes both outcomes.")
-            }
-            false => format!("After {} seeds the interval still includes both outcomes.", judged.seeds),
-        });
+        why.push(undecided(claim, judged, bench));
     }
     match &judged.cause {
         Some(cause) => why.push(match cause.shown {
             Shown::Shown => format!("Cause, shown: {}", cause.text),
+            Shown::Fitted => {
+                format!("Cause, shown with fitted values ({}): {}", cause.fitted.join("; "), cause.text)
+            }
             Shown::Consistent => format!("Cause, consistent with the runs but not shown: {}", cause.text),
             Shown::Conjecture => format!("Cause, a conjecture: {}", cause.text),
         }),
@@ -340,6 +339,31 @@ fn decide(judged: &mut Judged, claim: &Claim, bench: &Bench<'_>) {
 
 /// Most replications of an experiment: a claim that is still undecided then stays so.
 pub const MOST_SEEDS: u32 = 60;
+
+/// Fewest and most replications of the experiments with random draws behind statements of a claim, chosen by their places; 1
+/// without one.
+fn seeds(claim: &Claim, bench: &Bench<'_>, chosen: impl Fn(usize) -> bool) -> (u32, u32) {
+    let of = claim.statements.iter().enumerate().filter(|(place, _)| chosen(*place));
+    let counts = of.flat_map(|(_, one)| one.that.experiments()).map(|name| bench.replications(name));
+    let counts: Vec<u32> = counts.filter(|count| *count > 1).collect();
+    (counts.iter().min().copied().unwrap_or(1), counts.iter().max().copied().unwrap_or(1))
+}
+
+/// Reason why a line is undecided: the seeds behind the statements that are.
+fn undecided(claim: &Claim, judged: &Judged, bench: &Bench<'_>) -> String {
+    let open = |place: usize| {
+        let one = &judged.statements[place];
+        one.judged && one.outcome == Outcome::Undecided
+    };
+    let spent = match seeds(claim, bench, open) {
+        (MOST_SEEDS.., _) => {
+            return format!("All {MOST_SEEDS} seeds are spent, and the interval still includes both outcomes.");
+        }
+        (few, many) if few < many => format!("{few} to {many}"),
+        (few, _) => few.to_string(),
+    };
+    format!("After {spent} seeds the interval still includes both outcomes; more are beyond the bound of --further.")
+}
 
 /// The cause of a difference, and how it is shown: every statement that fails has one of `turns` that holds.
 fn cause(claim: &Claim, judged: &Judged) -> Option<Cause> {
@@ -356,12 +380,15 @@ fn cause(claim: &Claim, judged: &Judged) -> Option<Cause> {
     });
     let agrees = judged.because.iter().all(Checked::holds);
     let supported = !judged.because.is_empty() || judged.turns.iter().any(Checked::holds);
+    let mut fitted: Vec<String> = claim.turns.iter().filter_map(|turn| turn.fitted.clone()).collect();
+    fitted.dedup();
     let shown = match failed.map(|(number, _)| number).all(turned) {
-        true if agrees => Shown::Shown,
+        true if agrees && fitted.is_empty() => Shown::Shown,
+        true if agrees => Shown::Fitted,
         _ if agrees && supported => Shown::Consistent,
         _ => Shown::Conjecture,
     };
-    Some(Cause { shown, text })
+    Some(Cause { shown, fitted, text })
 }
 
 /// Single runs that show all statements of the judged reading at once; `None` without random draws.

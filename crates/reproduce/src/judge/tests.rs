@@ -182,6 +182,9 @@ fn a_cause_is_shown_only_if_it_turns_every_statement_that_fails() {
     let (yes, no) = ("e.m[Reno] < e.m[JS]", "e.m[JS] < e.m[Reno]");
     assert_eq!(cause(""), Some(Shown::Conjecture));
     assert_eq!(cause(&(turn(1, yes) + &turn(2, yes))), Some(Shown::Shown));
+    // A value that was chosen so that one of them holds is not the same evidence.
+    let fitted = turn(2, yes) + "fitted = \"gamma 3\"\n";
+    assert_eq!(cause(&(turn(1, yes) + &fitted)), Some(Shown::Fitted));
     assert_eq!(cause(&turn(1, yes)), Some(Shown::Consistent));
     assert_eq!(cause(&(turn(1, yes) + &turn(2, no))), Some(Shown::Consistent));
     assert_eq!(cause(&turn(1, no)), Some(Shown::Conjecture));
@@ -190,6 +193,28 @@ fn a_cause_is_shown_only_if_it_turns_every_statement_that_fails() {
     // Evidence against the cause outweighs the turn.
     let against = turn(1, yes) + &turn(2, yes) + "[[because]]\nthat = \"2 < 1\"\n";
     assert_eq!(cause(&against), Some(Shown::Conjecture));
+}
+
+#[test]
+fn an_undecided_line_counts_the_seeds_of_its_undecided_statements() {
+    // Differences 1, -1, 3, 1 in `e`, four seeds; `f` has the cause, two.
+    let mut ours = measured([10., 20., 30., 20.], [11., 19., 33., 21.]);
+    let mut other = ours.experiments["e"].clone();
+    ours.experiments.get_mut("e").expect("there").replications = 4;
+    other.replications = 2;
+    ours.experiments.insert("f".into(), other);
+    let open = "[[statement]]\nthat = \"e.m[JS] > e.m[Reno]\"\n[[because]]\nthat = \"f.m[JS] > f.m[Reno]\"\n";
+    let why = |ours: &Measurements, text: &str| {
+        let mut judged = Judged::default();
+        decide(&mut judged, &claim(text), &Bench::alone(ours));
+        (judged.verdict, judged.why)
+    };
+    let (verdict, text) = why(&ours, open);
+    assert!(verdict == Verdict::Undecided && text.starts_with("After 4 seeds"), "{text}");
+    let both = open.replace("[[because]]", "[[statement]]");
+    assert!(why(&ours, &both).1.starts_with("After 2 to 4 seeds"));
+    ours.experiments.get_mut("e").expect("there").replications = MOST_SEEDS;
+    assert!(why(&ours, open).1.starts_with("All 60 seeds are spent"));
 }
 
 #[test]
@@ -204,7 +229,10 @@ fn a_cause_is_judged_by_the_rule_of_the_line() {
         format!("{line}[[turns]]\nstatement = {of}\nthat = \"e.m[Reno]\"\nis = {is}\nword = \"{word}\"\n")
     };
     assert_eq!(learn(&turn("near", 2, 1)), Ok(()));
-    for text in [turn("percent", 2, 1), turn("near", 3, 1), turn("near", 2, 2)] {
+    let fitted = turn("near", 2, 1) + "fitted = \"x\"\n";
+    assert_eq!(learn(&fitted), Ok(()));
+    let misplaced = fitted.replace("[[turns]]\nstatement = 1\n", "[[because]]\n");
+    for text in [turn("percent", 2, 1), turn("near", 3, 1), turn("near", 2, 2), misplaced] {
         assert!(learn(&text).is_err(), "{text}");
     }
     let unknown = learn(&line.replace("near", "nearly")).expect_err("no such word");
