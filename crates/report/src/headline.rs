@@ -121,14 +121,14 @@ impl<'a> Size<'a> {
         parts.extend(self.networks().map(|networks| capital(&networks) + "."));
         parts.push(self.cost(best));
         parts.extend(self.harm(best));
-        let ties: Vec<String> = self
-            .ranked
-            .iter()
-            .filter(|it| it.ties_with_best && best.rank == 1 && it.rank > 1 && it.completion_s.is_some())
-            .map(|it| self.name(it).to_owned())
-            .collect();
-        if !ties.is_empty() {
-            parts.push(format!("No difference worth having from {}.", list(&ties)));
+        let as_fast = self.recommended.map_or(&[][..], |one| &one.as_fast);
+        let as_fast: Vec<String> = as_fast.iter().map(|it| self.names.get(it).own.clone()).collect();
+        if !as_fast.is_empty() {
+            let are = if as_fast.len() == 1 { "is" } else { "are" };
+            parts.push(format!(
+                "{} {are} as fast, as far as can be told; {name} does no more harm than they do, or is had with less.",
+                list(&as_fast)
+            ));
         }
         parts.extend(best.risks.iter().filter(|risk| risk.probability > 0.0).map(|risk| {
             let (what, late) = (printable(&risk.what), time(risk.completion_s));

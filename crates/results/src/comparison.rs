@@ -263,7 +263,10 @@ object! {
         @(default) max_harm: Option<f64>,
         /// Largest mean number of dropped packets that it may cause; null without a limit.
         @(default) max_drops: Option<f64> ["packets"],
-        /// Faster candidates that are passed over because the interval of their harm contains `max_harm`, the fastest first.
+        /// Other candidates within the limits that are as fast as the fastest of them: the replications do not show that they take longer
+        /// by as much as a difference worth having. By rank.
+        @(default) as_fast: Vec<String> => nested,
+        /// Faster candidates that are passed over because it cannot be told whether their harm is within `max_harm`, the fastest first.
         @(default) undecided: Vec<String> => nested,
         /// Reason: a sentence without its full stop.
         why: String,
@@ -428,14 +431,21 @@ impl Harm {
         if key(bulk) >= key(requests) { bulk } else { requests }
     }
 
-    /// Whether the harm to both bystanders is at most `limit`: yes if both intervals end there, no if one begins above it, and
-    /// `None` if the replications do not decide.
+    /// Largest upper end of an interval whose value is within `limit`: above the limit by less than a difference worth having. A limit
+    /// is a round number, and nobody has a use for its last per cent.
+    pub fn most(limit: f64) -> f64 {
+        limit * (1.0 + PairedDifference::WORTH_HAVING)
+    }
+
+    /// Whether the harm to both bystanders is within `limit`: yes if both values are, and neither interval extends beyond it by as
+    /// much as a difference worth having ([`most`](Self::most)); no if one interval begins above it; and `None` if the replications do not
+    /// decide.
     pub fn within(&self, limit: f64) -> Option<bool> {
-        let intervals = self.each().map(|(_, interval)| interval);
-        if intervals.iter().any(|[low, _]| *low > limit) {
+        let each = self.each();
+        if each.iter().any(|(_, [low, _])| *low > limit) {
             return Some(false);
         }
-        intervals.iter().all(|[_, high]| *high <= limit).then_some(true)
+        each.iter().all(|(value, [_, high])| *value <= limit && *high <= Self::most(limit)).then_some(true)
     }
 }
 
@@ -588,7 +598,10 @@ mod tests {
             replications: 16,
         };
         assert_eq!(of([1.0, 1.1], [0.9, 1.05]).within(1.1), Some(true));
-        assert_eq!(of([1.0, 1.11], [0.9, 1.05]).within(1.1), None);
+        // Two hundredths of 1.1 above it are 1.122.
+        assert_eq!(of([1.0, 1.12], [0.9, 1.05]).within(1.1), Some(true));
+        assert_eq!(of([1.0, 1.125], [0.9, 1.05]).within(1.1), None);
+        assert_eq!(of([1.03, 1.06], [0.9, 1.05]).within(1.04), None, "the value is above");
         assert_eq!(of([1.0, 1.05], [1.11, 1.2]).within(1.1), Some(false));
         // One bystander that is certainly harmed decides.
         assert_eq!(of([1.0, 1.2], [1.11, 1.2]).within(1.1), Some(false));

@@ -7,6 +7,8 @@
 pub(super) mod draw;
 mod whole;
 
+use std::collections::BTreeMap;
+
 use firstflight_results::{
     CompareReport, Comparison, Losers, MixShare, NetworkResult, PathResult, Provenance, Recommended, Risk,
     SchemeResult, Trace,
@@ -19,7 +21,7 @@ use super::networks::{Network, Networks};
 use super::path::Subject;
 use super::recommended::{Question, recommended};
 use super::replication::Replication;
-use super::summary::{self, Cell, References};
+use super::summary::{self, Cell, References, Replications};
 use super::{
     Answer, Bench, Extent, Input, Request, Run, advise, ascending, baseline, contenders, harm_sizes,
     present_label, provenance, trace,
@@ -142,14 +144,17 @@ impl<'a> Mix<'a> {
         let (baseline, present) = (baseline(request), present_label(request, request.profile));
         let references = References { baseline: baseline.as_deref(), present: present.as_deref() };
         let at = |size: u64| sizes.iter().find(|at| at.size == size).expect("a size of the request");
-        let departure = |size: u64| Some(self.departure(&at(size).drawn));
+        let departures = sizes.iter().map(|at| (at.size, self.departure(&at.drawn)));
+        let departures: BTreeMap<u64, f64> = departures.collect();
+        let departure = |size: u64| departures.get(&size).copied();
         let (mut results, order) =
             summary::results(&cells, references, &self.uncertain_fields(), &departure, request.seed);
-        self.settle(&results, &sizes, references, progress);
+        let samples = summary::samples(&cells, &order);
+        let replications = || Replications { samples: &samples, departures: departures.clone() };
+        self.settle(&results, &sizes, (references, replications()), progress);
         for row in &mut results {
             self.add_costs(row, &at(row.size_bytes).shares);
         }
-        let samples = summary::samples(&cells, &order);
         let traces = try_map(&order, |&cell| {
             let (at, scheme, runs) = &runs[cell];
             let nearest = summary::nearest_to_median(runs);
@@ -165,7 +170,11 @@ impl<'a> Mix<'a> {
             title: self.file().into(),
             path: mixed_path(&paths, self.file()),
             connections: vec![],
-            recommended: self.recommended(&results, references, no_answer.as_deref(), &groups),
+            recommended: self.recommended(
+                &results,
+                self.question(references, replications(), no_answer.as_deref()),
+                &groups,
+            ),
             results,
             groups,
             no_answer,
@@ -256,13 +265,13 @@ impl<'a> Mix<'a> {
         &mut self,
         results: &[SchemeResult],
         sizes: &[AtSize],
-        references: References<'_>,
+        (references, replications): (References<'_>, Replications<'_>),
         progress: &dyn Progress,
     ) {
         let request = self.request;
         let Some(limit) = request.limits.most_harm().filter(|_| request.harm) else { return };
         let all: Vec<u64> = sizes.iter().map(|at| at.size).collect();
-        let contenders = contenders(results, &all, &self.question(references, None));
+        let contenders = contenders(results, &all, &self.question(references, replications, None));
         let outcomes = self.outcomes.iter_mut().enumerate().filter(|(_, it)| it.usable().is_some());
         let parts = outcomes.filter_map(|(place, outcome)| {
             let Answer { subject, bystanders, .. } = outcome.answer.as_mut().ok()?;
@@ -276,11 +285,16 @@ impl<'a> Mix<'a> {
         for answer in self.outcomes.iter_mut().filter_map(|it| it.answer.as_mut().ok()) {
             let Answer { subject, report, bystanders: Some(bystanders), .. } = answer else { continue };
             let measured = harm_sizes(request, subject);
-            advise(&mut report.comparison, request, subject, &measured, Ok(bystanders.harm()));
+            advise(report, request, subject, &measured, Ok(bystanders.harm()));
         }
     }
 
-    fn question<'q>(&self, references: References<'q>, no_answer: Option<&'q str>) -> Question<'q>
+    fn question<'q>(
+        &self,
+        references: References<'q>,
+        replications: Replications<'q>,
+        no_answer: Option<&'q str>,
+    ) -> Question<'q>
     where
         'a: 'q,
     {
@@ -291,6 +305,7 @@ impl<'a> Mix<'a> {
             limits: self.request.limits,
             payload: self.usable().next().map_or(1, |(_, answer)| answer.subject.payload().into()),
             no_answer,
+            replications,
         }
     }
 
@@ -330,11 +345,9 @@ impl<'a> Mix<'a> {
     fn recommended(
         &self,
         results: &[SchemeResult],
-        references: References<'_>,
-        no_answer: Option<&str>,
+        question: Question<'_>,
         groups: &[NetworkResult],
     ) -> Vec<Recommended> {
-        let question = self.question(references, no_answer);
         let mut all = recommended(results, &self.request.sizes, &question);
         for one in &mut all {
             let Some(scheme) = &one.scheme else { continue };

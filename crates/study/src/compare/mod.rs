@@ -29,12 +29,14 @@ use crate::memory::Estimate;
 use crate::parallel::{try_map, with_threads};
 use crate::progress::Progress;
 use captured::Captured;
-use firstflight_results::{CompareReport, Comparison, Provenance, Risk, Sample, SchemeResult, Trace};
+use firstflight_results::{
+    CompareReport, Comparison, Provenance, Risk, Sample, SampleSet, SchemeResult, Trace,
+};
 use networks::Networks;
 use path::Subject;
 use recommended::Question;
 use replication::Replication;
-use summary::{Cell, References};
+use summary::{Cell, References, Replications};
 
 pub(crate) use bench::Bench;
 pub use defaults::{
@@ -164,9 +166,8 @@ impl<'a> Answer<'a> {
                 }
                 bystanders.first(&bench, &request.schemes, progress)?;
                 if let Some(limit) = request.limits.most_harm().filter(|_| extent.settle) {
-                    let comparison = &report.comparison;
-                    let question = question(comparison, request, &subject);
-                    let contenders = contenders(&comparison.results, &measured, &question);
+                    let question = question(&report.comparison, &report.samples, request, &subject);
+                    let contenders = contenders(&report.comparison.results, &measured, &question);
                     let shares = vec![1.0; measured.len()];
                     let part = Part { shares, bench: Bench::new(&subject, request.seed), bystanders };
                     settle(&mut [part], &request.schemes, limit, &contenders, progress)?;
@@ -174,7 +175,7 @@ impl<'a> Answer<'a> {
                 Ok(bystanders.harm())
             });
             go_on(progress)?;
-            advise(&mut report.comparison, request, &subject, &measured, harm);
+            advise(&mut report, request, &subject, &measured, harm);
             Ok::<_, Error>((report, runs))
         });
         progress.finish();
@@ -331,12 +332,13 @@ fn harm_sizes(request: &Request, subject: &Subject<'_>) -> Vec<u64> {
 
 /// Adds to every result the harm that its candidate does and how it is had, and makes the recommendations.
 fn advise(
-    comparison: &mut Comparison,
+    report: &mut CompareReport,
     request: &Request,
     subject: &Subject<'_>,
     sizes: &[u64],
     harm: Result<HarmBySize, Error>,
 ) {
+    let CompareReport { comparison, samples, .. } = report;
     let harm = harm.unwrap_or_else(|error| {
         comparison.warnings.push(format!("the harm to other connections is not measured: {error}"));
         vec![]
@@ -351,11 +353,19 @@ fn advise(
     comparison.recommended = recommended::recommended(
         &comparison.results,
         &request.sizes,
-        &question(comparison, request, subject),
+        &question(comparison, samples, request, subject),
     );
 }
 
-fn question<'a>(comparison: &'a Comparison, request: &'a Request, subject: &Subject<'_>) -> Question<'a> {
+fn question<'a>(
+    comparison: &'a Comparison,
+    samples: &'a [SampleSet],
+    request: &'a Request,
+    subject: &Subject<'_>,
+) -> Question<'a> {
+    let departure = captured::widening(comparison.departure);
+    let captured = matches!(request.input, Input::Capture { .. });
+    let departures = request.sizes.iter().filter(|_| captured).map(|&size| (size, departure)).collect();
     Question {
         candidates: &request.schemes,
         present: comparison.present.as_deref(),
@@ -363,6 +373,7 @@ fn question<'a>(comparison: &'a Comparison, request: &'a Request, subject: &Subj
         limits: request.limits,
         payload: subject.payload().into(),
         no_answer: comparison.no_answer.as_deref(),
+        replications: Replications { samples, departures },
     }
 }
 

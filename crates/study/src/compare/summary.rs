@@ -9,7 +9,7 @@ use super::Run;
 use crate::paired::paired;
 use crate::parallel::map;
 use crate::stats;
-use firstflight_results::{Mean, PairedDifference, Sample, SampleSet, SchemeResult, TypicalExit};
+use firstflight_results::{Ci95, Mean, PairedDifference, Sample, SampleSet, SchemeResult, TypicalExit};
 
 /// Description of the intervals, for provenance.
 pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means: \
@@ -115,6 +115,56 @@ fn compare_rows(
         row.against_baseline = from_base;
         row.against_present = from_present;
         row.ties_with_best = place == 0 || from_best.is_some_and(|it| !it.worth_avoiding());
+    }
+}
+
+/// The replications behind the rows, for what rows alone do not show.
+pub(super) struct Replications<'a> {
+    pub(super) samples: &'a [SampleSet],
+    /// Share by which medians may be wrong, by size; absent where it is zero.
+    pub(super) departures: BTreeMap<u64, f64>,
+}
+
+impl Replications<'_> {
+    fn of(&self, scheme: &str, size_bytes: u64) -> Option<&[Sample]> {
+        let own = self.samples.iter().find(|set| set.scheme == scheme && set.size_bytes == size_bytes)?;
+        Some(&own.samples)
+    }
+
+    /// Ratio of the times of a scheme to those of another one at a size: the geometric mean over the replications that both end, and
+    /// its 95 % interval, that of Student's t for the logarithms, widened by the departure; `None` without such replications.
+    ///
+    /// Every replication counts, and each for its ratio: a path that is ten times as slow as another one counts no more than that one,
+    /// and a few transfers that wait for a timeout count, which a median does not see.
+    pub(super) fn ratio(&self, scheme: &str, other: &str, size: u64) -> Option<(f64, Ci95)> {
+        let pairs = self.of(scheme, size)?.iter().zip(self.of(other, size)?);
+        let ratio = |(own, other): (&Sample, &Sample)| {
+            let ratio = own.completion_s? / other.completion_s.filter(|&time| time > 0.0)?;
+            (ratio > 0.0).then(|| libm::log(ratio))
+        };
+        let logarithms: Vec<f64> = pairs.filter_map(ratio).collect();
+        if logarithms.is_empty() {
+            return None;
+        }
+        let (mean, interval) = stats::mean_ci95(&logarithms);
+        let same = logarithms.iter().all(|&one| one == 0.0);
+        let departure = self.departures.get(&size).filter(|_| !same).copied().unwrap_or(0.0);
+        Some((libm::exp(mean), widened(interval.unwrap_or([mean; 2]).map(libm::exp), departure)))
+    }
+
+    /// Mean number of packets that a scheme drops beyond `limit` of the packets that the `other` drops in the same replication,
+    /// and its 95 % interval; `None` without replications.
+    pub(super) fn drops_beyond(
+        &self,
+        scheme: &str,
+        other: &str,
+        size: u64,
+        limit: impl Fn(f64) -> f64,
+    ) -> Option<(f64, Option<Ci95>)> {
+        let pairs = self.of(scheme, size)?.iter().zip(self.of(other, size)?);
+        let beyond: Vec<f64> =
+            pairs.map(|(own, other)| own.drops as f64 - limit(other.drops as f64)).collect();
+        (!beyond.is_empty()).then(|| stats::mean_ci95(&beyond))
     }
 }
 

@@ -4,12 +4,12 @@
 //! ed. 1977, chapter 6). The age of the bulk flow decides most of the harm of a small transfer. Ages are therefore spread
 //! evenly, and the error is that of a systematic sample, from the differences between neighbouring ages (K. M. Wolter, "An
 //! Investigation of Some Estimators of Variance for Systematic Sampling", Journal of the American Statistical Association
-//! 79(388), 1984). All candidates have a first number of replications. Those whose interval contains the limit, and that
-//! could be recommended, then have twice as many, until the limit is outside, or the work is spent. Before the last look three
+//! 79(388), 1984). All candidates have a first number of replications. Those that are not known to be within the limit or above it, and
+//! that could be recommended, then have twice as many, until that is known, or the work is spent. Before the last look three
 //! standard errors decide, so that the looks together are wrong hardly more often than the last alone (J. L. Haybittle, British
 //! Journal of Radiology 44, 1971).
 
-use firstflight_results::PairedDifference;
+use firstflight_results::{Harm, PairedDifference};
 use firstflight_scenario::{Candidate, Error};
 
 use super::ratio::{Ratio, Ratios};
@@ -121,7 +121,9 @@ fn surely_within(both: [Ratio; 2], limit: f64) -> Option<bool> {
     if both.iter().any(|ratio| ratio.value - SURE * ratio.error > limit) {
         return Some(false);
     }
-    both.iter().all(|ratio| ratio.value + SURE * ratio.error <= limit).then_some(true)
+    let within =
+        |ratio: &Ratio| ratio.value <= limit && ratio.value + SURE * ratio.error <= Harm::most(limit);
+    both.iter().all(within).then_some(true)
 }
 
 #[cfg(test)]
@@ -145,8 +147,8 @@ mod tests {
 
     #[test]
     fn contenders_that_could_be_recommended_and_are_near_the_limit_are_open() {
-        // within: 1 + 3 * 0.0242 < 1.1; near: 1.05; above: 1.2 - 3 * 0.0242 > 1.1
-        let all = at_size(vec![sixteen(1.0, 0.1), sixteen(1.05, 0.1), sixteen(1.2, 0.1), vec![None; 16]]);
+        // within: 1 + 3 * 0.0242 < 1.122; near: 1.06; above: 1.2 - 3 * 0.0242 > 1.1
+        let all = at_size(vec![sixteen(1.0, 0.1), sixteen(1.06, 0.1), sixteen(1.2, 0.1), vec![None; 16]]);
         let harm = |place: usize| all.harm(place).map(Ratios::both);
         let contender = |&(place, median): &(usize, f64)| Contender { place, median };
         let of = |all: &[(usize, f64)]| {
