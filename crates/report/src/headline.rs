@@ -124,9 +124,8 @@ impl<'a> Size<'a> {
         let as_fast = self.recommended.map_or(&[][..], |one| &one.as_fast);
         let as_fast: Vec<String> = as_fast.iter().map(|it| self.names.get(it).own.clone()).collect();
         if !as_fast.is_empty() {
-            let are = if as_fast.len() == 1 { "is" } else { "are" };
             parts.push(format!(
-                "{} {are} as fast, as far as can be told; {name} does no more harm than they do, or is had with less.",
+                "As fast, as far as can be told: {}. {name} does least harm of these, or is had with the least change.",
                 list(&as_fast)
             ));
         }

@@ -30,8 +30,15 @@ impl<P: Scheme + Default> Sender<P> {
             phase.set(name, value);
         }
         let control = Control { cwnd: window * MSS, ssthresh, ..Control::default() };
-        let mut sender =
-            Self { phase, control, now_us: 0, srtt_us: 100_000, sent: window * MSS, delivered: 0, duplicates: 0 };
+        let mut sender = Self {
+            phase,
+            control,
+            now_us: 0,
+            srtt_us: 100_000,
+            sent: window * MSS,
+            delivered: 0,
+            duplicates: 0,
+        };
         sender.enter(why);
         sender
     }

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::path::Path;
 
 use firstflight_capture::{Capture, Next, Reader, first_packet_time, read};
-use firstflight_results::{Comparison, InputFile, PathResult, SchemeResult};
+use firstflight_results::{CompareReport, InputFile, PathResult, SchemeResult};
 use firstflight_scenario::seconds::Seconds;
 use firstflight_study::compare::{Input, Known, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
+use firstflight_study::stats::quantile;
 
 use crate::controls::{Controls, request};
 use crate::truth::{Transfer, TruePath};
@@ -19,6 +20,46 @@ pub(crate) struct Cell<'a> {
     pub(crate) transfer: &'a Transfer,
     /// Result of the comparison; without a completion if the path is unknown.
     pub(crate) result: Option<SchemeResult>,
+    /// Times of the replications that ended, milliseconds, ascending.
+    times_ms: Vec<f64>,
+}
+
+/// Statistic of completion times by which controls are ranked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Statistic {
+    Median,
+    /// 75th percentile.
+    UpperQuartile,
+    Mean,
+    /// The exponential of the mean of logarithms.
+    GeometricMean,
+}
+
+impl Statistic {
+    pub(crate) const ALL: [Self; 4] = [Self::Median, Self::UpperQuartile, Self::Mean, Self::GeometricMean];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::UpperQuartile => "75th percentile",
+            Self::Mean => "mean",
+            Self::GeometricMean => "geometric mean",
+        }
+    }
+
+    /// Its value for `sorted` times, ascending; `None` of nothing.
+    fn of(self, sorted: &[f64]) -> Option<f64> {
+        let mean = |of: fn(f64) -> f64| {
+            (!sorted.is_empty())
+                .then(|| sorted.iter().map(|&time| of(time)).sum::<f64>() / sorted.len() as f64)
+        };
+        match self {
+            Self::Median => (!sorted.is_empty()).then(|| quantile(sorted, 0.5)),
+            Self::UpperQuartile => (!sorted.is_empty()).then(|| quantile(sorted, 0.75)),
+            Self::Mean => mean(|time| time),
+            Self::GeometricMean => mean(f64::ln).map(f64::exp),
+        }
+    }
 }
 
 /// Observation of a captured transfer.
@@ -106,12 +147,14 @@ impl<'a> CaptureForecast<'a> {
 }
 
 impl Answer<'_> {
-    /// Time of the control that the forecasts put first, beyond that of the fastest control, as a share of the fastest;
+    /// Time of the control that the forecasts put first, beyond that of the fastest control, as a share of the fastest. The
+    /// forecasts are ranked by the statistic `by`, and the kernel's transfers judged by the statistic `in_`.
     /// `None` unless two controls were measured and forecast at this size.
-    pub(crate) fn regret(&self, bytes: u64) -> Option<f64> {
+    pub(crate) fn regret(&self, bytes: u64, by: Statistic, in_: Statistic) -> Option<f64> {
         let of_size = self.cells.iter().filter(|cell| cell.transfer.bytes == bytes);
-        let both: Vec<(f64, f64)> =
-            of_size.filter_map(|cell| Some((cell.median_ms()?, cell.transfer.truth_ms()))).collect();
+        let both: Vec<(f64, f64)> = of_size
+            .filter_map(|cell| Some((by.of(&cell.times_ms)?, in_.of(&cell.transfer.repeats_ms)?)))
+            .collect();
         let (_, chosen) = both.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
         let fastest = both.iter().map(|(_, truth)| *truth).min_by(f64::total_cmp)?;
         (both.len() > 1).then(|| chosen / fastest - 1.0)
@@ -122,7 +165,7 @@ impl Answer<'_> {
 pub(crate) fn on_true_path<'a>(path: &'a TruePath, controls: &Controls) -> Option<Vec<Cell<'a>>> {
     let request = request(path.input()?, controls.schemes(), path.sizes());
     let report = compare(&Simulator, &request, &Silent).expect("a plain path and chains of the registry");
-    Some(cells(path, controls, &report.comparison))
+    Some(cells(path, controls, &report))
 }
 
 /// Forecasts from a capture, or from several of the same path, which are read as one; `source` is the transfer of the first.
@@ -142,10 +185,10 @@ pub(crate) fn from_capture<'a>(
             known: Known::default(),
         };
         let request = request(input, controls.schemes(), path.sizes());
-        let comparison =
-            compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())?.comparison;
-        let cells = cells(path, controls, &comparison);
+        let report = compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())?;
+        let cells = cells(path, controls, &report);
         let seconds = processor_seconds() - begin;
+        let comparison = report.comparison;
         Ok(Answer { path: comparison.path, no_answer: comparison.no_answer, cells, seconds })
     });
     CaptureForecast { path, source, file: name, answer }
@@ -173,13 +216,19 @@ fn read_all(files: &[&Path]) -> Result<Capture, String> {
     reader.finish(files.first().expect("a capture")).map_err(|error| error.to_string())
 }
 
-fn cells<'a>(path: &'a TruePath, controls: &Controls, comparison: &Comparison) -> Vec<Cell<'a>> {
+fn cells<'a>(path: &'a TruePath, controls: &Controls, report: &CompareReport) -> Vec<Cell<'a>> {
     let mut cells = vec![];
     for (control, label) in controls.labels() {
         for transfer in path.transfers.iter().filter(|transfer| transfer.control == control) {
-            let mut results = comparison.results.iter();
+            let mut results = report.comparison.results.iter();
             let result = results.find(|row| row.scheme == label && row.size_bytes == transfer.bytes).cloned();
-            cells.push(Cell { transfer, result });
+            let own =
+                report.samples.iter().find(|set| set.scheme == label && set.size_bytes == transfer.bytes);
+            let samples = own.map_or(&[][..], |set| &set.samples);
+            let ended = samples.iter().filter_map(|sample| sample.completion_s);
+            let mut times_ms: Vec<f64> = ended.map(|time| time * 1e3).collect();
+            times_ms.sort_by(f64::total_cmp);
+            cells.push(Cell { transfer, result, times_ms });
         }
     }
     cells

@@ -2,7 +2,7 @@
 
 use firstflight_study::stats::quantile;
 
-use crate::forecast::{CaptureForecast, Cell};
+use crate::forecast::{CaptureForecast, Cell, Statistic};
 
 /// Size from which a capture must give sharp forecasts, bytes.
 const SHARP: u64 = 1_000_000;
@@ -41,7 +41,8 @@ impl Score {
             let mut sizes: Vec<u64> = kept.iter().map(|cell| cell.transfer.bytes).collect();
             sizes.sort_unstable();
             sizes.dedup();
-            score.regrets.extend(sizes.into_iter().filter_map(|size| answer.regret(size)));
+            let regret = |size| answer.regret(size, Statistic::Median, Statistic::Median);
+            score.regrets.extend(sizes.into_iter().filter_map(regret));
         }
         score
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::controls::Controls;
-use crate::forecast::{CaptureForecast, Cell, Seen};
+use crate::forecast::{CaptureForecast, Cell, Seen, Statistic};
 use crate::kinds::{AIM, Known, known};
 use crate::score::{Score, at, mean, share};
 use crate::table::{Table, number, percent, signed};
@@ -69,6 +69,7 @@ pub(crate) fn whole(
     add("By the control of the forecast", by_control(captures, controls));
     add("By the size of the forecast", by_forecast(captures));
     add("By the size of the capture", by_capture(captures));
+    add("Regret by the statistic that ranks", regrets(captures));
     add("What the captures are taken for", answers(captures));
     add("Forecasts off by more than 25 %", misses(captures, paths));
     add("What one transfer shows of the others", repeats(paths));
@@ -199,6 +200,29 @@ fn ascending(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     sizes.sort_unstable();
     sizes.dedup();
     sizes
+}
+
+/// Regret of the advice if another statistic than the median ranked the forecasts, in several statistics of the kernel's transfers.
+fn regrets(captures: &[CaptureForecast<'_>]) -> Table {
+    let judges = [Statistic::Median, Statistic::UpperQuartile, Statistic::Mean];
+    let titles = judges
+        .iter()
+        .flat_map(|judge| [format!("in the kernel's {}: mean, %", judge.name()), "p95, %".to_owned()]);
+    let mut table = Table::new(std::iter::once("ranked by".to_owned()).chain(titles));
+    for by in Statistic::ALL {
+        let regrets = |judge: &Statistic| {
+            let of = |capture: &CaptureForecast<'_>| {
+                let answer = capture.answered();
+                let sizes = capture.path.sizes().into_iter();
+                sizes.filter_map(|size| answer?.regret(size, by, *judge)).collect::<Vec<f64>>()
+            };
+            captures.iter().flat_map(of).collect::<Vec<f64>>()
+        };
+        let cells =
+            judges.iter().map(regrets).flat_map(|all| [percent(mean(&all), 1), percent(at(&all, 0.95), 1)]);
+        table.row(std::iter::once(by.name().to_owned()).chain(cells));
+    }
+    table
 }
 
 /// Explanations of the captures of each path.
