@@ -40,6 +40,7 @@ pub fn compare<'a>(input: impl Into<Input>) -> Compare<'a> {
             runs: compare::DEFAULT_REPLICATIONS,
             seed: 1,
             candidates: compare::DEFAULT_CANDIDATES,
+            breadth: compare::Breadth::All,
             deployable: false,
             harm: true,
             limits: Limits::default(),

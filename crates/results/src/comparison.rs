@@ -66,6 +66,9 @@ object! {
         @(default) kind: Option<String>,
         /// Kinds of path that explain the capture, the likeliest first; empty if the path was given.
         @(default) kinds: Vec<KindWeight> => nested,
+        /// Packets that overtake each other on the paths that explain the capture; null if they keep their order, or the path was
+        /// given.
+        @(default) reordering: Option<Reordering> => nested,
         /// Names of the fields whose value is unknown.
         cannot_tell: Vec<String> => nested,
         /// Estimate of each inferred value, in the order of the fields above; empty if the path was given.
@@ -80,6 +83,16 @@ object! {
         kind: String,
         /// Its share of all paths that explain the capture; the shares add up to one.
         weight: f64 [""; Share],
+    }
+}
+
+object! {
+    /// Packets that take a slower lane, so that others overtake them: medians over the paths that explain the capture.
+    pub struct Reordering: Copy = "reordering" {
+        /// Share of the packets on the slower lane.
+        share: f64 [""; Share],
+        /// Further delay of that lane.
+        delay_ms: f64 ["ms"],
     }
 }
 

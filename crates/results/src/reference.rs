@@ -6,9 +6,9 @@ use crate::column::{Column, Field, Record};
 use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, Harm, InputFile,
     KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow,
-    PairedDifference, PathEstimate, PathResult, Provenance, Recommended, ReplicationRow, ResultRow, Risk,
-    RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult, SweepRow,
-    Table, TypicalExit, Validity, WindowRow,
+    PairedDifference, PathEstimate, PathResult, Provenance, Recommended, Reordering, ReplicationRow,
+    ResultRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit,
+    SweepResult, SweepRow, Table, TypicalExit, Validity, WindowRow,
 };
 
 const HEAD: &str = "\
@@ -111,6 +111,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<Comparison>(),
     Object::of::<PathResult>(),
     Object::of::<KindWeight>(),
+    Object::of::<Reordering>(),
     Object::of::<PathEstimate>(),
     Object::of::<ConnectionResult>(),
     Object::of::<LimitedBy>(),

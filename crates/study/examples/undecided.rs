@@ -74,6 +74,7 @@ fn request(input: Input, schemes: Vec<Candidate>, size: u64) -> Request {
         seed: 1,
         deployable: false,
         candidates: DEFAULT_CANDIDATES,
+        breadth: firstflight_study::compare::Breadth::All,
         harm: true,
         limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,

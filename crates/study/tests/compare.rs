@@ -20,6 +20,7 @@ fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
         seed: 1,
         deployable: false,
         candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
+        breadth: firstflight_study::compare::Breadth::All,
         harm: false,
         limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,

@@ -45,6 +45,7 @@ fn forecast_of(capture: Capture, name: &str, scheme: &str, sizes: &[u64]) -> Com
         seed: 1,
         deployable: false,
         candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
+        breadth: firstflight_study::compare::Breadth::All,
         harm: false,
         limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,

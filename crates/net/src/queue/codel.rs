@@ -113,8 +113,8 @@ impl State {
     ) -> Option<Outgoing<T>> {
         loop {
             let item = queue.pop();
-            let standing = item
-                .is_some_and(|item| now - item.at >= config.target && queue.bytes > self.largest.into());
+            let standing =
+                item.is_some_and(|item| now - item.at >= config.target && queue.bytes > self.largest.into());
             let due = self.law.due(config, now, standing);
             let item = item?;
             if due.is_none_or(|due| now < due) {

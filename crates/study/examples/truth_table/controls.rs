@@ -1,7 +1,7 @@
 //! Congestion controls of the kernel as chains of the simulator's schemes.
 
 use firstflight_scenario::{Profile, SchemeSpec};
-use firstflight_study::compare::{Input, Limits, Request};
+use firstflight_study::compare::{Breadth, Input, Limits, Request};
 
 use crate::truth::TruePath;
 
@@ -54,10 +54,12 @@ fn scheme(name: &str) -> Result<SchemeSpec, String> {
     SchemeSpec::parse(label).map_err(|error| error.to_string())
 }
 
-/// Request of `firstflight compare INPUT --scheme … --size …` with all other options at their defaults.
-pub(crate) fn request(input: Input, schemes: Vec<SchemeSpec>, sizes: Vec<u64>) -> Request {
+/// Request of `firstflight compare INPUT --scheme … --size …` with all other options at their defaults, but for the paths from
+/// which the forecasts are drawn.
+pub(crate) fn request(input: Input, schemes: Vec<SchemeSpec>, sizes: Vec<u64>, breadth: Breadth) -> Request {
     Request {
         candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
+        breadth,
         harm: false,
         limits: Limits::default(),
         deployable: false,

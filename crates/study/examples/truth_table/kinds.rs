@@ -14,7 +14,8 @@ pub(crate) struct Known {
 /// Aim for the median error on all kinds of path but one.
 pub(crate) const AIM: f64 = 0.10;
 
-/// Kinds of the paths whose names begin with `v`. A limited return path is also rightly taken for its effect, a slower
+/// Kinds of the paths whose names begin so: `v1b` is a further path of random loss. A limited return path is also rightly taken
+/// for its effect, a slower
 /// constant rate. Random loss is a property of a drop-tail path.
 const KNOWN: [(&str, Known); 8] = [
     ("v1", Known { what: "random loss", right: &["drop-tail"], aim: AIM }),
@@ -32,10 +33,10 @@ const PLAIN: Known = Known { what: "drop-tail", right: &["drop-tail"], aim: AIM 
 
 /// Kind of the path of this name.
 pub(crate) fn known(path: &str) -> Known {
-    KNOWN.iter().find(|(name, _)| *name == path).map_or(PLAIN, |(_, known)| *known)
+    KNOWN.iter().find(|(name, _)| path.starts_with(name)).map_or(PLAIN, |(_, known)| *known)
 }
 
 /// Whether the path of this name is a constant rate with a drop-tail queue and nothing else.
 pub(crate) fn is_plain(path: &str) -> bool {
-    KNOWN.iter().all(|(name, _)| *name != path)
+    KNOWN.iter().all(|(name, _)| !path.starts_with(name))
 }

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! cargo run --release -p firstflight-study --example truth_table -- DIR… [--captured KB,…] [--sample N] [--together N]
-//!     [--true-path] [--brief] [--markdown FILE]
+//!     [--components NAME,…] [--true-path] [--brief] [--markdown FILE]
 //! ```
 //!
 //! DIR contains captures named `path-control-size.pcap` or `….pcap.gz`, and further repeats `path-control-size-1.pcap`;
 //! `truth.csv` is in DIR or its parent. Without options every transfer measured on a path is forecast from every capture
 //! of that path. `--captured` takes only captures of these sizes, `--sample` at most N of each path: one of each transfer,
 //! by turns of its first and its later repeats. `--together` forecasts from N captures of a path at once: each with those
-//! that follow in the order of control and size. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
+//! that follow in the order of control and size. `--components` shows what the ranges of single captures consist of. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
 //! separates errors of the model from errors of the inference. `--brief` omits single captures. `--markdown` writes the
 //! tables into the block of FILE that is marked as generated; with `--together`, the first table into a block of its own.
 
@@ -24,6 +24,7 @@ mod truth;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use firstflight_study::compare::Breadth;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use controls::Controls;
@@ -39,6 +40,8 @@ struct Options {
     sample: Option<usize>,
     /// Captures that are read as one.
     together: usize,
+    /// Names of captures, without their endings, whose ranges are taken apart.
+    components: Vec<String>,
     true_path: bool,
     brief: bool,
     markdown: Option<PathBuf>,
@@ -70,6 +73,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         captured: vec![],
         sample: None,
         together: 1,
+        components: vec![],
         true_path: false,
         brief: false,
         markdown: None,
@@ -85,6 +89,12 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
                 let number = words.next().and_then(|word| word.parse().ok()).filter(|number| *number > 0);
                 options.together = number.ok_or("--together: expected a number of captures")?;
             }
+            "--components" => {
+                let names = words
+                    .next()
+                    .ok_or("--components: expected names of captures, as p2-bbr-1000KB,v3-reno-1000KB")?;
+                options.components = names.split(',').map(str::to_owned).collect();
+            }
             "--true-path" => options.true_path = true,
             "--brief" => options.brief = true,
             "--markdown" => {
@@ -93,7 +103,8 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
             }
             flag if flag.starts_with('-') => {
                 return Err(format!(
-                    "{flag}: expected folders, --captured KB,…, --sample N, --together N, --true-path, --brief, --markdown FILE"
+                    "{flag}: expected folders, --captured KB,…, --sample N, --together N, \
+                     --components NAME,…, --true-path, --brief, --markdown FILE"
                 ));
             }
             folder => options.folders.push(folder.into()),
@@ -121,12 +132,15 @@ fn tables(options: &Options) -> Result<String, String> {
     if options.true_path {
         return Ok(text::true_path(&true_paths, &controls));
     }
+    if !options.components.is_empty() {
+        return components(&paths, &controls, &options.components);
+    }
     let chosen: Vec<_> = paths.iter().flat_map(|path| chosen(path, options)).collect();
     let bar = bar(chosen.len());
     let mut captures = vec![];
     // One after the other: each has all cores, and its time is that of a user.
     for (path, transfer, files) in chosen {
-        captures.push(from_capture(path, transfer, &files, &controls));
+        captures.push(from_capture(path, transfer, &files, &controls, Breadth::All));
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -134,6 +148,30 @@ fn tables(options: &Options) -> Result<String, String> {
         1 => text::whole(&captures, &paths, &true_paths, &controls, options.brief),
         _ => text::together(&captures),
     })
+}
+
+/// The components of the ranges of these captures.
+fn components(paths: &[TruePath], controls: &Controls, names: &[String]) -> Result<String, String> {
+    let find = |name: &String| {
+        let files = paths.iter().flat_map(|path| {
+            let of = move |one: &'_ Transfer| -> Vec<PathBuf> { one.captures.clone() };
+            path.transfers.iter().flat_map(move |one| of(one).into_iter().map(move |file| (path, one, file)))
+        });
+        let mut named = files.filter(|(.., file)| text::stem(file) == *name);
+        named.next().ok_or_else(|| format!("--components: no capture {name}"))
+    };
+    let found = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let bar = bar(3 * found.len());
+    let mut rows = vec![];
+    for (path, transfer, file) in &found {
+        rows.push([Breadth::Path, Breadth::Kind, Breadth::All].map(|breadth| {
+            let forecast = from_capture(path, transfer, &[file], controls, breadth);
+            bar.inc(1);
+            forecast
+        }));
+    }
+    bar.finish_and_clear();
+    Ok(text::components(&rows))
 }
 
 /// A path, one of its captured transfers, and the captures from which to forecast: the first is of that transfer.

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::controls::Controls;
-use crate::forecast::{CaptureForecast, Cell, Seen, Statistic};
+use crate::forecast::{Answer, CaptureForecast, Cell, Seen, Statistic};
 use crate::kinds::{AIM, Known, known};
 use crate::score::{Score, at, mean, share};
 use crate::table::{Table, number, percent, signed};
 use crate::truth::{Transfer, TruePath};
 use firstflight_study::stats::quantile_ci95;
+
+/// Share by which ranges are widened at least: `LEAST_DEPARTURE` of `compare/captured.rs`.
+const LEAST_DEPARTURE: f64 = 0.01;
 
 /// Forecasts on the true paths.
 pub(crate) fn true_path(paths: &[(&TruePath, Vec<Cell<'_>>)], controls: &Controls) -> String {
@@ -51,6 +54,60 @@ pub(crate) fn true_path(paths: &[(&TruePath, Vec<Cell<'_>>)], controls: &Control
 /// The tables of forecasts from several captures at once.
 pub(crate) fn together(captures: &[CaptureForecast<'_>]) -> String {
     by_kind(captures).text()
+}
+
+/// What the ranges of single captures consist of: their widths over the allowed ones, in the median over the forecasts, if these are
+/// drawn from the heaviest path alone, from all paths of the heaviest kind, and from all.
+pub(crate) fn components(captures: &[[CaptureForecast<'_>; 3]]) -> String {
+    let mut table = Table::new([
+        "capture",
+        "kinds, %",
+        "departure, %",
+        "the departure alone",
+        "one path",
+        "one kind",
+        "all paths",
+        "in the range of one path, %",
+        "of one kind, %",
+        "of all, %",
+    ]);
+    for each in captures {
+        let scores = each.each_ref().map(|one| Score::of(std::iter::once(one), |_| true));
+        let Some(answer) = each[2].answered() else { continue };
+        let departure = answer.departure.unwrap_or(0.0).max(LEAST_DEPARTURE);
+        let alone = |cell: &Cell<'_>| {
+            let both = 1.0 + departure - 1.0 / (1.0 + departure);
+            Some(both * cell.median_ms()? / cell.transfer.allowed_ms())
+        };
+        let alone: Vec<f64> = answer.cells.iter().filter_map(alone).collect();
+        let [one, kind, all] = &scores;
+        table.row([
+            stem(std::path::Path::new(&each[2].file)),
+            kinds(answer),
+            percent(Some(departure), 1),
+            number(at(&alone, 0.5), 2),
+            number(one.width(), 2),
+            number(kind.width(), 2),
+            number(all.width(), 2),
+            percent(one.covered(), 0),
+            percent(kind.covered(), 0),
+            percent(all.covered(), 0),
+        ]);
+    }
+    table.text()
+}
+
+/// Name of a capture without its endings.
+pub(crate) fn stem(file: &std::path::Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    name.trim_end_matches(".gz").trim_end_matches(".pcap").to_owned()
+}
+
+/// The likeliest kinds with their weights.
+fn kinds(answer: &Answer<'_>) -> String {
+    let kinds = answer.path.kinds.iter().take(3).filter(|kind| kind.weight >= 0.01);
+    let kinds: Vec<String> = kinds.map(|kind| format!("{} {:.0}", kind.kind, 100.0 * kind.weight)).collect();
+    kinds.join(", ")
 }
 
 /// All tables; without single captures if `brief`.
@@ -365,13 +422,10 @@ fn each(captures: &[CaptureForecast<'_>]) -> Table {
     for capture in captures {
         let Ok(answer) = &capture.answer else { continue };
         let score = Score::of(std::iter::once(capture), |_| true);
-        let kinds = answer.path.kinds.iter().take(3).filter(|kind| kind.weight >= 0.01);
-        let kinds: Vec<String> =
-            kinds.map(|kind| format!("{} {:.0}", kind.kind, 100.0 * kind.weight)).collect();
         let name = capture.file.trim_end_matches(".gz").trim_end_matches(".pcap");
         table.row([
             name.to_owned(),
-            kinds.join(", "),
+            kinds(answer),
             percent(score.error(0.5), 1),
             percent(score.error(1.0), 1),
             percent(score.covered(), 0),

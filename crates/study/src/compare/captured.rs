@@ -12,6 +12,7 @@ use super::go_on;
 use super::path::Subject;
 use super::replication::Replication;
 use super::resemblance::distance;
+use crate::explain::late;
 use crate::host::{FlowChoice, Observe, Run};
 use crate::parallel::try_map;
 use crate::progress::Progress;
@@ -246,7 +247,7 @@ fn rerun(
 ) -> Result<Run, Error> {
     let explanation = subject.explanation().expect("connections are re-run on the paths that explain them");
     let path = explanation.at(of.share());
-    let mut scenario = path.scenario(subject.base(), of.own_seed());
+    let mut scenario = path.scenario(subject.base(), late(connection), of.own_seed());
     let own = subject.connections().iter().position(|it| std::ptr::eq(*it, connection));
     scenario.flows[0].scheme = path.sender(own.expect("a connection of the subject"), of.index).clone();
     scenario.flows[0].size = Some(Dist::Fixed(connection.observed.bytes.max(1)));

@@ -7,7 +7,7 @@ use firstflight_scenario::quantity::show_rate;
 
 use super::Known;
 use crate::explain::{Explanation, Value};
-use firstflight_results::{KindWeight, PathEstimate, PathResult};
+use firstflight_results::{KindWeight, PathEstimate, PathResult, Reordering};
 
 /// Inferred path, in the form used in results.
 pub fn inferred_path(inferred: &InferredPath, file: &str) -> PathResult {
@@ -89,6 +89,7 @@ pub(super) fn describe(path: &mut PathResult, explanation: &Explanation, longer:
     let kinds = explanation.kinds();
     path.kind = kinds.first().map(|(kind, _)| (*kind).to_owned());
     path.kinds = kinds.into_iter().map(|(kind, weight)| KindWeight { kind: kind.into(), weight }).collect();
+    path.reordering = explanation.reordering().map(|(share, delay_ms)| Reordering { share, delay_ms });
     if explanation.is_plain() {
         return;
     }
@@ -119,6 +120,15 @@ pub(super) fn describe(path: &mut PathResult, explanation: &Explanation, longer:
             Value::Loss => path.loss = middle,
         }
     }
+}
+
+/// Sentence on the packets that overtake each other on the paths that explain a capture.
+pub(super) fn reorders(Reordering { share, delay_ms }: Reordering) -> String {
+    format!(
+        "the simulated paths reorder as the capture does: {:.2} % of their packets take {delay_ms:.2} ms longer, in the median over \
+         the paths",
+        100.0 * share
+    )
 }
 
 /// The path of a mix of networks with these paths and weights, from the capture `file`: each value on which all agree, and of the

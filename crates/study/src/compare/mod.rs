@@ -38,6 +38,7 @@ use recommended::Question;
 use replication::Replication;
 use summary::{Cell, References, Replications};
 
+pub use crate::explain::Breadth;
 pub(crate) use bench::Bench;
 pub use defaults::{
     DEFAULT_AVOIDANCE, DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS,
@@ -65,6 +66,8 @@ pub struct Request {
     pub seed: u64,
     /// Candidate paths of each kind with which the search for the paths that explain a capture begins; at least one.
     pub candidates: u32,
+    /// Paths from which forecasts are drawn: all that explain the capture, except in experiments.
+    pub breadth: Breadth,
     /// Whether a candidate that no deployed stack has is refused.
     pub deployable: bool,
     /// Whether the harm to bystanders is measured. Without it no limit of harm holds.

@@ -12,7 +12,7 @@ use firstflight_scenario::{
 };
 
 use super::captured::{between_busiest, is_bulk, largest};
-use super::inferred::{contradictions, describe, inferred_path, overrule, uncertain_fields};
+use super::inferred::{contradictions, describe, inferred_path, overrule, reorders, uncertain_fields};
 use super::networks::Network as ClientNetwork;
 use super::replication::Replication;
 use super::{Input, Known, Request, refused};
@@ -234,6 +234,7 @@ impl<'a> Subject<'a> {
             longer: self.longer,
             seed: request.seed,
             candidates: request.candidates,
+            breadth: request.breadth,
         };
         progress.begin("candidate paths", Explanation::STEPS);
         self.explanation = Explanation::find(&question, progress);
@@ -241,7 +242,7 @@ impl<'a> Subject<'a> {
         self.unknown = self.explanation.is_none();
         if let Some(explanation) = &self.explanation {
             describe(&mut self.path, explanation, self.longer);
-            self.warnings.extend(explanation.reordering());
+            self.warnings.extend(self.path.reordering.map(reorders));
         }
         self.warnings.extend(open_questions(&self.path, self.unknown));
     }
@@ -415,9 +416,11 @@ impl<'a> Subject<'a> {
     /// Scenario of one replication: its first flow is the transfer.
     pub(crate) fn scenario_of(&self, scheme: &Candidate, size: u64, replication: Replication) -> Scenario {
         let mut scenario = match &self.explanation {
-            Some(explanation) => {
-                explanation.at(replication.share()).scenario(&self.scenario, replication.own_seed())
-            }
+            Some(explanation) => explanation.at(replication.share()).scenario(
+                &self.scenario,
+                Some(Nanos::ZERO),
+                replication.own_seed(),
+            ),
             None => self.scenario.clone(),
         };
         self.give(&mut scenario, scheme);

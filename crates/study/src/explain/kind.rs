@@ -167,6 +167,14 @@ impl Kind {
         }
     }
 
+    /// Whether these values are a path of the kind. A policer before a line that is no faster is a plain queue as long as its bucket is
+    /// deep, and whatever a plain queue does not explain would be left to the bucket's rate.
+    pub(super) fn admits(self, values: &[f64]) -> bool {
+        /// Least ratio of two rates that differ.
+        const FASTER: f64 = 1.2;
+        self != Self::Policer || values[0] >= FASTER * values[2]
+    }
+
     /// Parameters with their prior ranges.
     pub(crate) fn ranges(self, anchors: &Anchors) -> Vec<Range> {
         let mut ranges = self.prior_ranges(anchors);
@@ -264,8 +272,14 @@ impl Kind {
     }
 
     /// The scenario `base`, whose first flow is the transfer, on the path of these values. `seed` draws what differs
-    /// from one transfer to the next.
-    pub(crate) fn scenario(self, values: &[f64], base: &Scenario, seed: u64) -> Scenario {
+    /// from one transfer to the next. `late` is the time from the handshake to the first data; of `None` it is drawn.
+    pub(crate) fn scenario(
+        self,
+        values: &[f64],
+        base: &Scenario,
+        late: Option<Nanos>,
+        seed: u64,
+    ) -> Scenario {
         let mut scenario = base.clone();
         let packet = f64::from(base.packet.size);
         let rate = Rate(whole(values[0], limits::RATE.0));
@@ -330,10 +344,10 @@ impl Kind {
                 back.rate = Rate(50 * rate.0.min(limits::RATE.0 / 50));
             }
             Self::Aggregating => {
-                let trace = aggregates(values[0], values[3], packet);
+                let drawn = Nanos(whole(start.unit() * values[3] * 1e9, u64::MAX));
+                let trace = aggregates(values[0], values[3], packet, late.unwrap_or(drawn));
                 forward.rate = trace.schedule.mean();
                 forward.trace = Some(trace);
-                begin = Nanos(whole(start.unit() * values[3] * 1e9, u64::MAX));
             }
             Self::OtherTraffic => {
                 // The others hold a share of the path when the transfer begins: less than all of it if something has
@@ -385,12 +399,26 @@ fn bulk(transfer: &FlowGroup, count: u32, share: u64, within: Nanos) -> FlowGrou
     }
 }
 
-/// Aggregates of packets that leave together, `every` seconds.
-fn aggregates(rate: f64, every: f64, packet: f64) -> LinkTrace {
+/// Aggregates of packets that leave together, `every` seconds. The packet that opens a connection leaves in the first of them. Data that
+/// follows the handshake `late` meets the others as if all of these were earlier by that time: simulated data is never late.
+fn aggregates(rate: f64, every: f64, packet: f64, late: Nanos) -> LinkTrace {
+    /// Aggregates after which the first distance recurs, and most packets of a trace.
+    const AGGREGATES: u64 = 4096;
+    const LONGEST: u64 = 200_000;
     // The number of packets that brings the rate closest to the one asked for; the interval makes it exact.
     let each = (rate * every / (packet * 8.0)).round().max(1.0);
-    let every = Nanos(whole(each * packet * 8.0 / rate * 1e9, u64::MAX / 1024));
-    trace("aggregates", Schedule::Opportunities(vec![every; each as usize]))
+    let every = whole(each * packet * 8.0 / rate * 1e9, u64::MAX / 65536);
+    let each = each as usize;
+    let late = late.0 % every;
+    if late == 0 {
+        return trace("aggregates", Schedule::Opportunities(vec![Nanos(every); each]));
+    }
+    let count = AGGREGATES.min(LONGEST / each as u64).max(2);
+    let times = (1..=count).flat_map(|number| {
+        let at = if number == 1 { every } else { number * every - late };
+        std::iter::repeat_n(Nanos(at), each)
+    });
+    trace("aggregates", Schedule::Opportunities(times.collect()))
 }
 
 /// Rate of a cellular link: packets leave in a Poisson process whose rate is the exponential of a stationary

@@ -56,6 +56,18 @@ pub(crate) struct Explanation {
     connections: Vec<usize>,
 }
 
+/// Paths of an explanation from which forecasts are drawn: fewer than all show how much of a range comes from the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Breadth {
+    /// All paths, by their weights: a forecast.
+    #[default]
+    All,
+    /// The paths of the kind with most weight.
+    Kind,
+    /// The path with most weight.
+    Path,
+}
+
 /// One of the paths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Drawn<'a> {
@@ -81,6 +93,8 @@ pub(crate) struct Question<'a> {
     pub(crate) seed: u64,
     /// Candidate paths of each kind at first.
     pub(crate) candidates: u32,
+    /// Paths that are kept.
+    pub(crate) breadth: Breadth,
 }
 
 impl Explanation {
@@ -102,7 +116,8 @@ impl Explanation {
             let summary = one.summary()?;
             let longest = Nanos((LONGEST * libm::exp(summary.get("time of all")) * 1e9) as u64);
             let transfer = Transfer { bytes, acked: seen.delivered_bytes, longest };
-            Some((index, Target { summary, transfer, first: one.first_round_trip(), offered: one.offered() }))
+            let (late, first, offered) = (late(one), one.first_round_trip(), one.offered());
+            Some((index, Target { summary, transfer, late, first, offered }))
         };
         let (connections, targets): (Vec<usize>, Vec<Target>) = largest.iter().filter_map(target).unzip();
         if targets.is_empty() {
@@ -112,7 +127,8 @@ impl Explanation {
         let (host, base, seed) = (question.host, question.base, question.seed);
         let first = question.candidates as usize;
         let search = Search { host, base, anchors, targets: &targets, schemes: &senders, seed, first };
-        let paths = search.run(progress);
+        let mut paths = search.run(progress);
+        narrow(&mut paths, question.breadth);
         (!paths.is_empty()).then_some(Self { paths, senders, connections })
     }
 
@@ -168,8 +184,9 @@ impl Explanation {
         kinds
     }
 
-    /// Sentence on the packets that overtake each other on these paths; `None` if they keep their order.
-    pub(crate) fn reordering(&self) -> Option<String> {
+    /// Share of the packets on the slower lane, and its further delay in milliseconds, in the median over the paths; `None` if
+    /// packets keep their order.
+    pub(crate) fn reordering(&self) -> Option<(f64, f64)> {
         let median = |of: fn(&Reorder) -> f64| {
             let lanes = self.paths.iter().filter_map(|path| Some((of(&path.lanes()?), path.weight)));
             let mut lanes: Vec<(f64, f64)> = lanes.collect();
@@ -182,12 +199,7 @@ impl Explanation {
             });
             found.or(lanes.last()).map(|(value, _)| *value)
         };
-        let share = median(|lanes| lanes.share)? * 100.0;
-        let delay = median(|lanes| lanes.delay.0 as f64)? / 1e6;
-        Some(format!(
-            "the simulated paths reorder as the capture does: {share:.2} % of their packets take {delay:.2} ms longer, in the \
-             median over the paths"
-        ))
+        Some((median(|lanes| lanes.share)?, median(|lanes| lanes.delay.0 as f64)? / 1e6))
     }
 
     /// Quantiles 2.5, 50 and 97.5 % of a value over the paths that have it; `None` if less than half of the weight does.
@@ -211,6 +223,28 @@ impl Explanation {
     }
 }
 
+/// Time from the handshake of a connection to its first data; `None` if the capture lacks the handshake.
+pub(crate) fn late(connection: &Connection) -> Option<Nanos> {
+    let seen = &connection.observed;
+    seen.handshake_rtt.map(|_| seen.first_data)
+}
+
+/// Keeps the paths that are asked for, the heaviest first, with weights that add up to one.
+fn narrow(paths: &mut Vec<Weighed>, breadth: Breadth) {
+    match breadth {
+        Breadth::All => return,
+        Breadth::Kind => {
+            let of = |kind: Kind| paths.iter().filter(|path| path.kind == kind).map(|path| path.weight).sum();
+            let sums = Kind::ALL.map(|kind| (kind, of(kind)));
+            let heaviest = sums.into_iter().max_by(|a: &(Kind, f64), b| a.1.total_cmp(&b.1));
+            paths.retain(|path| heaviest.is_some_and(|(kind, _)| path.kind == kind));
+        }
+        Breadth::Path => paths.truncate(1),
+    }
+    let sum: f64 = paths.iter().map(|path| path.weight).sum();
+    paths.iter_mut().for_each(|path| path.weight /= sum);
+}
+
 impl Drawn<'_> {
     /// Scheme of the sender of the connection with this index on this path. If the connection is not among those that are
     /// explained, its scheme is not known: that of one of them, by turns of `number`.
@@ -222,8 +256,8 @@ impl Drawn<'_> {
     }
 
     /// The scenario `base`, whose first flow is the transfer, on this path; `seed` draws what differs from one transfer to
-    /// the next.
-    pub(crate) fn scenario(&self, base: &Scenario, seed: u64) -> Scenario {
-        self.path.scenario(base, seed)
+    /// the next. `late` is the time from the handshake to the first data; of `None` it is drawn.
+    pub(crate) fn scenario(&self, base: &Scenario, late: Option<Nanos>, seed: u64) -> Scenario {
+        self.path.scenario(base, late, seed)
     }
 }

@@ -13,6 +13,7 @@
 
 use firstflight_capture::summary::{IN_ORDER, NAMES, Statistic, Summary};
 use firstflight_capture::{FirstRoundTrip, Offered};
+use firstflight_contract::Nanos;
 use firstflight_net::random::Stream;
 use firstflight_scenario::{Scenario, SchemeSpec};
 
@@ -57,6 +58,8 @@ const APPROACHES: usize = 1;
 pub(super) struct Target {
     pub(super) summary: Summary,
     pub(super) transfer: Transfer,
+    /// Time from the handshake to the first data, if the capture shows it.
+    pub(super) late: Option<Nanos>,
     /// First round trip of data, if the capture shows it beside that of the handshake.
     pub(super) first: Option<FirstRoundTrip>,
     /// Packets with their fates.
@@ -171,9 +174,13 @@ impl Search<'_> {
 
     fn summaries(&self, population: &Population, candidate: &Candidate) -> Option<Vec<Summary>> {
         let values = population.values(&candidate.place);
+        if !population.kind.admits(&values) {
+            return None;
+        }
         let run = |(index, target): (usize, &Target)| {
             let seed = candidate.seed.wrapping_add(index as u64);
-            let scenario = scenario(population.kind, &values, population.reorders, self.base, seed);
+            let scenario =
+                scenario(population.kind, &values, population.reorders, self.base, target.late, seed);
             rerun(self.host, scenario, &self.schemes[candidate.schemes[index]].0, &target.transfer, seed)
         };
         self.targets.iter().enumerate().map(run).collect()

@@ -1,5 +1,6 @@
 //! Weights of the paths that explain a capture, from the likelihoods of the candidates of the last generation.
 
+use firstflight_contract::Nanos;
 use firstflight_scenario::{Reorder, Scenario};
 
 use super::kind::Kind;
@@ -32,15 +33,22 @@ impl Weighed {
     }
 
     /// The scenario `base`, whose first flow is the transfer, on this path; `seed` draws what differs from one transfer to
-    /// the next.
-    pub(super) fn scenario(&self, base: &Scenario, seed: u64) -> Scenario {
-        scenario(self.kind, &self.values, self.reorders, base, seed)
+    /// the next. `late` is the time from the handshake to the first data; of `None` it is drawn.
+    pub(super) fn scenario(&self, base: &Scenario, late: Option<Nanos>, seed: u64) -> Scenario {
+        scenario(self.kind, &self.values, self.reorders, base, late, seed)
     }
 }
 
 /// The scenario `base` on a path of this kind and these values, the last ones of which are those of reordering if it `reorders`.
-pub(super) fn scenario(kind: Kind, values: &[f64], reorders: bool, base: &Scenario, seed: u64) -> Scenario {
-    let mut scenario = kind.scenario(values, base, seed);
+pub(super) fn scenario(
+    kind: Kind,
+    values: &[f64],
+    reorders: bool,
+    base: &Scenario,
+    late: Option<Nanos>,
+    seed: u64,
+) -> Scenario {
+    let mut scenario = kind.scenario(values, base, late, seed);
     if reorders {
         reordering::add(&mut scenario, values);
     }

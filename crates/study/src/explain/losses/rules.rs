@@ -236,7 +236,8 @@ impl Queued {
         let fates = self.packets.iter().map(|packet| {
             let leaves = ticks(packet.at + packet.found);
             let due = law.due(&config, leaves, packet.found >= target.max(1.0));
-            let ripe = due.map_or(0.0, |due| ((leaves as f64 - due as f64) / TICKS / late + 0.5).clamp(0.0, 1.0));
+            let ripe =
+                due.map_or(0.0, |due| ((leaves as f64 - due as f64) / TICKS / late + 0.5).clamp(0.0, 1.0));
             let drop = ripe / (1.0 + late);
             if packet.lost && ripe > 0.0 {
                 law.chose(&config, leaves);

@@ -42,7 +42,8 @@ fn shares(kind: Kind, seed: u64) -> Option<[f64; 4]> {
     let values = drawn_path(kind, &mut stream);
     let scheme = SchemeSpec::parse(scheme).expect("a scheme");
     let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
-    let seen = run(&Simulator, kind.scenario(&values, &base, seed), &scheme, &transfer, seed)?;
+    let seen =
+        run(&Simulator, kind.scenario(&values, &base, Some(Nanos::ZERO), seed), &scheme, &transfer, seed)?;
     let summary = seen.summary()?;
     let anchors = Anchors::of_summary(&summary, bytes as f64, Some(values[0]));
     let shares = Shares::judged(&[&seen.offered()], &anchors, seed);
