@@ -25,7 +25,7 @@ pub(crate) struct Anchors {
     pub(crate) rtt: f64,
     /// Rate at which the fastest packets arrived, bit/s of packets.
     fastest: f64,
-    /// Gap between acknowledgements at a moment, seconds: a quarter of the time passes in shorter ones.
+    /// Longest usual gap between acknowledgements, seconds.
     gap: f64,
     /// Token bucket of a policer, bit/s and bytes of packets.
     policing: Option<Bucket>,
@@ -107,7 +107,7 @@ impl Anchors {
         });
         let gap = connections
             .iter()
-            .filter_map(|one| Some(libm::exp(one.summary()?.get("gap at a moment, 25 %"))));
+            .filter_map(|one| Some(libm::exp(one.summary()?.get("gap between acknowledgements, 98 %"))));
         let policing = connections.iter().find_map(|one| {
             let Bucket { rate, depth, wrong } = one.policing()?;
             let wire = packet / f64::from(one.observed.mss.max(1));
@@ -205,8 +205,7 @@ impl Anchors {
         Some((low - more, high + more))
     }
 
-    /// Period of aggregates: the gap in which an early quarter of the time passes. Gaps within an aggregate take no time, and those of
-    /// slow start, while its rounds do not fill the path, are a round trip long.
+    /// Period of aggregates: the longest usual gap.
     pub(crate) fn period_guess(&self) -> Option<(f64, f64)> {
         Some((self.gap, 0.1))
     }
@@ -290,7 +289,7 @@ impl Anchors {
             goodput,
             rtt,
             fastest: (get("fastest 16 packets") / 1448.0 * packet).max(goodput),
-            gap: get("gap at a moment, 25 %"),
+            gap: get("gap between acknowledgements, 98 %"),
             policing: None,
             rate: rate.map(|rate| [0.99 * rate, rate, 1.01 * rate]),
             least_rate: goodput,
