@@ -94,6 +94,7 @@ fn answer(path: &Path, seed: u64) -> Result<Comparison, String> {
         runs: DEFAULT_REPLICATIONS,
         seed,
         candidates: DEFAULT_CANDIDATES,
+        breadth: firstflight_study::compare::Breadth::All,
         deployable: false,
         harm: true,
         limits: Limits::default(),

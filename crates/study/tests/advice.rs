@@ -17,6 +17,7 @@ fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
         seed: 1,
         deployable: false,
         candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
+        breadth: firstflight_study::compare::Breadth::All,
         harm: true,
         limits: Limits::default(),
         memory: 1 << 30,
