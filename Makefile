@@ -55,8 +55,8 @@ reproduction: build ## reproduce the five papers at full length and update docs/
 	$(MAKE) reproduction-publish
 
 # Under every joint choice of what a paper leaves open; docs/papers.md has the times.
-reproduction-readings: build ## score the readings of AS, DL and YN and update docs/reproduction
-	for paper in AS DL YN; do $(BIN) reproduce $$paper --readings || exit; done
+reproduction-readings: build ## score the readings of AS, HS, DL and YN and update docs/reproduction
+	for paper in AS HS DL YN; do $(BIN) reproduce $$paper --readings || exit; done
 	cp out/reproduction/*-readings.md out/reproduction/*-readings.json docs/reproduction/
 
 # For changes of texts that do not change results.

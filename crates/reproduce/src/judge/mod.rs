@@ -357,12 +357,16 @@ fn undecided(claim: &Claim, judged: &Judged, bench: &Bench<'_>) -> String {
     };
     let spent = match seeds(claim, bench, open) {
         (MOST_SEEDS.., _) => {
-            return format!("All {MOST_SEEDS} seeds are spent, and the interval still includes both outcomes.");
+            return format!(
+                "All {MOST_SEEDS} seeds are spent, and the interval still includes both outcomes."
+            );
         }
         (few, many) if few < many => format!("{few} to {many}"),
         (few, _) => few.to_string(),
     };
-    format!("After {spent} seeds the interval still includes both outcomes; more are beyond the bound of --further.")
+    format!(
+        "After {spent} seeds the interval still includes both outcomes; more are beyond the bound of --further."
+    )
 }
 
 /// The cause of a difference, and how it is shown: every statement that fails has one of `turns` that holds.
