@@ -240,7 +240,7 @@ fn harm_is_shown_with_its_interval_and_what_it_says_of_the_limit() {
     for one in &mut report.comparison.recommended {
         one.max_harm = Some(1.1);
     }
-    let bulk = [1.02, 1.08, 1.31];
+    let bulk = [1.02, 1.10, 1.31];
     for (result, bulk) in report.comparison.results.iter_mut().zip(bulk.into_iter().cycle()) {
         result.harm = Some(Harm {
             bulk,
@@ -251,7 +251,7 @@ fn harm_is_shown_with_its_interval_and_what_it_says_of_the_limit() {
         });
     }
     let text = plain(&report, 160);
-    for cell in ["1.02   [0.99–1.05]", "1.08?  [1.05–1.11]", "1.31!  [1.28–1.34]"] {
+    for cell in ["1.02   [0.99–1.05]", "1.10?  [1.07–1.13]", "1.31!  [1.28–1.34]"] {
         assert!(text.contains(cell), "{cell}: {text}");
     }
     assert!(plain(&report, 1000).contains("?: cannot be told from it"));
