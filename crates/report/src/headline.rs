@@ -122,7 +122,7 @@ impl<'a> Size<'a> {
         parts.push(self.cost(best));
         parts.extend(self.harm(best));
         let as_fast = self.recommended.map_or(&[][..], |one| &one.as_fast);
-        let as_fast: Vec<String> = as_fast.iter().map(|it| self.names.get(it).own.clone()).collect();
+        let as_fast: Vec<String> = as_fast.iter().map(|it| self.names.short(it)).collect();
         if !as_fast.is_empty() {
             parts.push(format!(
                 "As fast, as far as can be told: {}. {name} does least harm of these, or is had with the least change.",

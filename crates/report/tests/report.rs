@@ -268,6 +268,16 @@ fn harm_is_shown_with_its_interval_and_what_it_says_of_the_limit() {
 }
 
 #[test]
+fn a_candidate_that_is_as_fast_is_named_also_if_it_shares_the_row_of_another() {
+    let mut report = fixture::from_capture();
+    let one = &mut report.comparison.recommended[0];
+    assert!(one.scheme.is_some());
+    one.as_fast = vec!["twin+cubic".into()];
+    assert!(plain(&report, 1000).contains(" is as fast, as far as can be told"));
+    assert!(html(&report).contains("twin"));
+}
+
+#[test]
 fn values_given_beside_a_capture_are_not_called_inferred_and_an_unseen_loss_is_bounded() {
     let mut report = fixture::from_capture();
     report.comparison.path.estimates.retain(|estimate| estimate.field != "rate_bit_s");
