@@ -209,8 +209,9 @@ fn reordering_is_recognised(kind: Kind, values: &[f64]) {
     let factor = libm::exp(2.0 / libm::sqrt(overtaken));
     assert!(overtaken > 2.5 && factor < 4.0, "{overtaken}");
     assert!((taken / factor..taken * factor).contains(&share), "{share}, {taken} in this transfer");
-    // A packet is late by 4 ms less 1.5 ms, which hosts change by 0.1 x (48 / 6)^0.5 = 0.28 in the logarithm: 1.9 to 3.3 ms.
-    assert!((1.9e-3..3.3e-3).contains(&(delay - 1.5e-3)), "{delay}");
+    // A packet is late by 4 ms less 1.5 ms, which hosts change by 0.1 x (48 / 6)^0.5 = 0.28 in the logarithm: two of these are 1.4 to
+    // 4.4 ms.
+    assert!((1.4e-3..4.4e-3).contains(&(delay - 1.5e-3)), "{delay}");
     let (weight, kinds) = of_kinds(kind, paths);
     assert!(weight > 0.5, "{kinds:?}");
 }
