@@ -445,7 +445,7 @@ impl Harm {
     }
 
     /// Largest upper end of an interval whose value is within `limit`: above the limit by less than a difference worth having. A limit
-    /// is a round number, and nobody has a use for its last per cent.
+    /// is a round number, and a difference below that is worth nothing.
     pub fn most(limit: f64) -> f64 {
         limit * (1.0 + PairedDifference::WORTH_HAVING)
     }

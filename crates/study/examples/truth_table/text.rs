@@ -56,7 +56,7 @@ pub(crate) fn together(captures: &[CaptureForecast<'_>]) -> String {
     by_kind(captures).text()
 }
 
-/// What the ranges of single captures consist of: their widths over the allowed ones, in the median over the forecasts, if these are
+/// Components of the ranges of single captures: their widths over the allowed ones, in the median over the forecasts, if these are
 /// drawn from the heaviest path alone, from all paths of the heaviest kind, and from all.
 pub(crate) fn components(captures: &[[CaptureForecast<'_>; 3]]) -> String {
     let mut table = Table::new([
