@@ -1,7 +1,8 @@
 //! Each kind of path is recognised from a transfer that the simulator made on it.
 
 use firstflight_capture::FirstRoundTrip;
-use firstflight_capture::summary::Summary;
+use firstflight_capture::simulated::Simulated;
+use firstflight_capture::summary::{NAMES, Summary};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::lanes::{Lanes, LanesConfig};
 use firstflight_net::link::Link;
@@ -11,6 +12,7 @@ use firstflight_scenario::build::{Flow, Path};
 use firstflight_scenario::quantity::Amount;
 use firstflight_scenario::{Limit, Profile, Scenario, SchemeSpec, limits};
 
+use super::UNLIKE;
 use super::anchors::Anchors;
 use super::kind::Kind;
 use super::reordering;
@@ -41,18 +43,36 @@ fn found(
     bytes: u64,
     (rate, first): (Option<f64>, Option<FirstRoundTrip>),
 ) -> (Vec<Weighed>, Summary) {
-    let base = base(bytes);
-    let scheme = SchemeSpec::parse(scheme).expect("a scheme");
-    let mut scenario = kind.scenario(values, &base, Some(Nanos::ZERO), seed);
+    let mut scenario = kind.scenario(values, &base(bytes), Some(Nanos::ZERO), seed);
     if reorders {
         reordering::add(&mut scenario, values);
     }
-    let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
-    let seen = run(&Simulator, scenario, &scheme, &transfer, seed).expect("the transfer ran");
+    let seen = transferred(scenario, scheme, bytes, seed);
     let summary = seen.summary().expect("data was delivered");
+    (explained(summary, &seen, bytes, (rate, first)), summary)
+}
+
+/// A transfer of so many bytes that runs to its end.
+fn whole(bytes: u64) -> Transfer {
+    Transfer { bytes, acked: bytes, longest: limits::RUN }
+}
+
+fn transferred(scenario: Scenario, scheme: &str, bytes: u64, seed: u64) -> Simulated {
+    let scheme = SchemeSpec::parse(scheme).expect("a scheme");
+    run(&Simulator, scenario, &scheme, &whole(bytes), seed).expect("the transfer ran")
+}
+
+/// Paths that explain a transfer with these statistics, whose packets had the fates of `seen`.
+fn explained(
+    summary: Summary,
+    seen: &Simulated,
+    bytes: u64,
+    (rate, first): (Option<f64>, Option<FirstRoundTrip>),
+) -> Vec<Weighed> {
     let anchors = Anchors::of_summary(&summary, bytes as f64, rate);
-    let targets = [Target { summary, transfer, late: Some(Nanos::ZERO), first, offered: seen.offered() }];
-    let schemes = senders();
+    let (transfer, late, offered) = (whole(bytes), Some(Nanos::ZERO), seen.offered());
+    let targets = [Target { summary, transfer, late, first, offered }];
+    let (base, schemes) = (base(bytes), senders());
     let search = Search {
         host: &Simulator,
         base: &base,
@@ -62,7 +82,7 @@ fn found(
         seed: 1,
         first: 160,
     };
-    (search.run(&Silent), summary)
+    search.run(&Silent)
 }
 
 /// Weight of a kind in the answer to a transfer on a path of it, and the weights of all kinds.
@@ -100,6 +120,27 @@ fn a_constant_rate() {
 #[test]
 fn a_constant_rate_whose_queue_overflows() {
     recognised(Kind::DropTail, &[8e6, 0.05, 25.0], "slow-start+reno", 300_000, Some(8e6));
+}
+
+/// A receiving host that wakes 5 ms late acknowledges the packets of these 5 ms at once. The only statistics that this changes are
+/// the fastest 16 packets, here within the 250 us in which hosts join packets, and the fastest 64: half of them take their time.
+#[test]
+fn a_constant_rate_behind_a_host_that_stalled() {
+    let (bytes, values) = (600_000, [20e6, 0.05, 200.0]);
+    let scenario = Kind::DropTail.scenario(&values, &base(bytes), Some(Nanos::ZERO), SEED);
+    let seen = transferred(scenario, "hystart-linux+cubic", bytes, SEED);
+    let mut summary = seen.summary().expect("data was delivered");
+    for (name, faster) in
+        [("fastest 16 packets", 16.0 * 1448.0 / 250e-6 / (20e6 / 8.0)), ("fastest 64 packets", 2.0)]
+    {
+        let index = NAMES.iter().position(|statistic| statistic.name == name).expect("a statistic");
+        summary.0[index] += libm::log(faster);
+    }
+    let paths = explained(summary, &seen, bytes, (Some(20e6), None));
+    let misfit: f64 = paths.iter().map(|path| path.weight * path.misfit).sum();
+    assert!(misfit < UNLIKE, "{misfit}");
+    let (weight, kinds) = of_kinds(Kind::DropTail, paths);
+    assert!(weight > 0.5, "{kinds:?}");
 }
 
 #[test]

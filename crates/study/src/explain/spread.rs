@@ -10,6 +10,10 @@ const FREEDOM: f64 = 4.0;
 /// Strimmer, Statistical Applications in Genetics and Molecular Biology 4(1), 2005).
 const DIAGONAL: f64 = 0.2;
 
+/// Squared deviation of a single statistic, in variances, above which it counts by its logarithm. A host that stalls once for some
+/// milliseconds changes one or two statistics by dozens of standard deviations; a path of another kind changes many.
+const LARGE: f64 = 25.0;
+
 /// A distribution around zero.
 #[derive(Debug)]
 pub(super) struct Spread {
@@ -31,12 +35,18 @@ impl Spread {
     }
 
     /// Logarithm of the density at a difference, up to a constant, and its squared distance in standard deviations.
+    /// Large deviations of single statistics count by their logarithm.
     pub(super) fn density(&self, apart: &[f64]) -> (f64, f64) {
-        let square: f64 = self.factor.forward(apart).iter().map(|one| one * one).sum();
+        let square: f64 = self.factor.forward(apart).iter().map(|one| bounded(one * one)).sum();
         let n = apart.len() as f64;
         let tail = 0.5 * (FREEDOM + n) * libm::log(1.0 + square / FREEDOM);
         (-self.factor.half_log_determinant() - tail, square)
     }
+}
+
+/// Squared deviation as it counts.
+fn bounded(square: f64) -> f64 {
+    if square <= LARGE { square } else { LARGE * (1.0 + libm::log(square / LARGE)) }
 }
 
 #[cfg(test)]
@@ -60,5 +70,13 @@ mod tests {
         let spread = Spread::of(&[vec![1.0, 1.0], vec![-1.0, -1.0]], &[0.1, 0.1], 2.0);
         assert!((spread.density(&[1.0, 1.0]).1 - 0.5540).abs() < 1e-3);
         assert!((spread.density(&[1.0, -1.0]).1 - 4.878).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_single_large_deviation_counts_by_its_logarithm() {
+        // 50 standard deviations: 25 (1 + ln(2500 / 25)) = 140.13. Five count in full: 25.
+        let spread = Spread::of(&[], &[1.0, 1.0], 2.0);
+        assert!((spread.density(&[50.0, 0.0]).1 - 140.13).abs() < 0.01);
+        assert!((spread.density(&[5.0, 0.0]).1 - 25.0).abs() < 1e-12);
     }
 }
