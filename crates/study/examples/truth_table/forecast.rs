@@ -36,6 +36,8 @@ pub(crate) enum Statistic {
 }
 
 impl Statistic {
+    /// The statistic that ranks the candidates of the advice.
+    pub(crate) const ADVICE: Self = Self::GeometricMean;
     pub(crate) const ALL: [Self; 4] = [Self::Median, Self::UpperQuartile, Self::Mean, Self::GeometricMean];
 
     pub(crate) fn name(self) -> &'static str {

@@ -41,7 +41,7 @@ impl Score {
             let mut sizes: Vec<u64> = kept.iter().map(|cell| cell.transfer.bytes).collect();
             sizes.sort_unstable();
             sizes.dedup();
-            let regret = |size| answer.regret(size, Statistic::Median, Statistic::Median);
+            let regret = |size| answer.regret(size, Statistic::ADVICE, Statistic::Median);
             score.regrets.extend(sizes.into_iter().filter_map(regret));
         }
         score

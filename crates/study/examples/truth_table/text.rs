@@ -259,7 +259,7 @@ fn ascending(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     sizes
 }
 
-/// Regret of the advice if another statistic than the median ranked the forecasts, in several statistics of the kernel's transfers.
+/// Regret of the advice by the statistic that ranks the forecasts, in several statistics of the kernel's transfers.
 fn regrets(captures: &[CaptureForecast<'_>]) -> Table {
     let judges = [Statistic::Median, Statistic::UpperQuartile, Statistic::Mean];
     let titles = judges
