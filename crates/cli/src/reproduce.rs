@@ -227,7 +227,7 @@ fn readings(
     let mut files = Folder::open(&options.out)?;
     let mut all = vec![];
     for part in parts().filter(|known| part.is_empty() || *known == part) {
-        let provenance = Provenance { version: env!("FIRSTFLIGHT_VERSION").into(), command: command_line() };
+        let provenance = provenance();
         let scores = score(&Simulator, library, paper, part, &store, provenance, memory, &Bar::new())
             .map_err(Failure::new)?;
         let (json, page) = (readings_json(&scores), readings_page(library, &scores));
@@ -242,6 +242,14 @@ fn readings(
     }
     let tables: Vec<String> = all.iter().map(scored).collect();
     show(&(tables.join("\n") + "\n" + &places(&written)))
+}
+
+/// Version and command for results. The hashes of the sources stay the same while a commit is moved, and identify what ran: two
+/// programs that have the same ones make the same runs.
+fn provenance() -> Provenance {
+    let sources = version(&Simulator);
+    let version = format!("{}, sources {}", env!("FIRSTFLIGHT_VERSION"), sources.trim_end_matches(" simulator"));
+    Provenance { version, command: command_line() }
 }
 
 /// Table of the readings of one part.
@@ -281,7 +289,7 @@ fn runs(
 ) -> Result<Evidence, Failure> {
     let mut known = Replications::new();
     loop {
-        let provenance = Provenance { version: env!("FIRSTFLIGHT_VERSION").into(), command: command_line() };
+        let provenance = provenance();
         let selection = Selection { more: Some(&known), ..*selection };
         let evidence =
             run(&Simulator, library, &selection, store, provenance, &Bar::new()).map_err(Failure::new)?;

@@ -45,6 +45,10 @@ pub struct Checked {
     pub not_judged: Option<String>,
     /// Whether the statement holds.
     pub outcome: Outcome,
+    /// Replications at which an undecided statement would be decided if means and deviations stayed as they are; 61 if not even
+    /// the 60 that are run at most decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<u32>,
     /// Share of single runs in which the statement holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single: Option<Share>,
@@ -86,6 +90,9 @@ pub struct PointOf {
     pub ratio: Option<Ratio>,
     /// Whether the statement holds at this point.
     pub outcome: Outcome,
+    /// Replications at which it would be decided, as [`Checked::needs`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<u32>,
 }
 
 /// A ratio, its 95 % interval, and its value in ns-2.

@@ -18,7 +18,7 @@ array set is {
 # start     s: each flow starts uniformly within so long;  lifetime s of each, 0 is to the end
 # era       today | 2003: NewReno as its defaults were until 5 May 2003 (timer set anew by every partial ACK, no deflation)
 # udp       Mbit/s of a constant stream from udpstart (s) in packets of udpsize bytes, 0 is none
-# every     s: tells what was delivered at each multiple, 0 is not at all
+# every     s: lists time, packets delivered and the first flow's window at each multiple, 0 is not at all
 foreach {key value} $argv {
     if {![info exists is($key)]} { puts stderr "run.tcl: no option \"$key\""; exit 2 }
     set is($key) $value
@@ -107,7 +107,7 @@ proc sample {} {
     global ns is tcp grid
     set sum 0
     for {set i 0} {$i < $is(flows)} {incr i} { incr sum [expr {[$tcp($i) set ack_] + 1}] }
-    lappend grid "\[[$ns now],$sum\]"
+    lappend grid "\[[$ns now],$sum,[$tcp(0) set cwnd_]\]"
     $ns at [expr {[$ns now] + $is(every)}] sample
 }
 if {$is(every) > 0} { $ns at $is(every) sample }

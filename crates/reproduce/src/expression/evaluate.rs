@@ -178,13 +178,16 @@ fn highest(mut array: Array, axis: Option<&str>) -> Result<Array, String> {
     Ok(array)
 }
 
-/// Share of the steps along an axis in which the value rises, or falls.
+/// Share of the steps along an axis in which the value rises, or falls. A missing value makes it missing.
 fn steps(function: Function, array: &Array, axis: Option<&str>) -> Result<Array, String> {
     let axes = over(array, axis)?;
     let [axis] = axes[..] else {
         return Err("several axes are open; expected the axis along which values rise or fall".into());
     };
     let share = |along: &[f64]| {
+        if along.iter().any(|value| value.is_nan()) {
+            return f64::NAN;
+        }
         let towards = |pair: &[f64]| match function {
             Function::Rising => pair[1] > pair[0],
             _ => pair[1] < pair[0],
@@ -290,6 +293,11 @@ mod tests {
     fn a_trend_is_the_share_of_steps() {
         assert_eq!(values("rising(e.m, rate)"), [1., 1.]);
         assert_eq!(values("falling(e.m[JS])"), [0.]);
+        let mut source = One(sample());
+        source.0.values[2..4].fill(f64::NAN);
+        let trend = Reading::of(&source).evaluate(&parse("rising(e.m, rate)").expect("an expression").first);
+        let values = trend.expect("values").values;
+        assert!(values[0].is_nan() && values[1] == 1., "{values:?}");
         assert!(evaluate("rising(e.m)").expect_err("which axis").contains("several axes"));
     }
 }

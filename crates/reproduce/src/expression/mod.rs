@@ -153,6 +153,16 @@ impl Chain {
 }
 
 impl Expression {
+    /// Whether the expression has a metric for which `is_so` of its experiment and its name holds.
+    pub(crate) fn has_metric(&self, is_so: &dyn Fn(&str, &str) -> bool) -> bool {
+        match self {
+            Self::Number(_) => false,
+            Self::Reference { experiment, metric, .. } => is_so(experiment, metric),
+            Self::Negative(of) | Self::Call { argument: of, .. } => of.has_metric(is_so),
+            Self::Binary(_, a, b) => a.has_metric(is_so) || b.has_metric(is_so),
+        }
+    }
+
     fn references<'a>(&'a self, all: &mut Vec<(&'a str, &'a [Label])>) {
         match self {
             Self::Number(_) => {}

@@ -5,18 +5,23 @@ use std::collections::BTreeMap;
 use firstflight_study::sweep::Array;
 
 use crate::evidence::Measurements;
-use crate::expression::{Label, Reading, Source, find};
+use crate::expression::{Chain, Expression, Label, Reading, Source, find};
 use crate::library::{Ns2, Paper};
+use crate::metric::Kind;
 
 /// Values of ns-2, in the form of measured values.
 struct Other {
     values: BTreeMap<(String, String), Array>,
+    /// Values of scenarios, which are settings of ns-2 as well.
+    settings: BTreeMap<(String, String), Array>,
 }
 
 impl Source for Other {
     fn metric(&self, experiment: &str, metric: &str) -> Result<&Array, String> {
+        let key = (experiment.to_owned(), metric.to_owned());
         self.values
-            .get(&(experiment.to_owned(), metric.to_owned()))
+            .get(&key)
+            .or_else(|| self.settings.get(&key))
             .ok_or_else(|| format!("ns-2 was not asked for {experiment}.{metric}"))
     }
 }
@@ -31,7 +36,7 @@ impl<'a> Bench<'a> {
     /// Measurements without values of ns-2.
     #[cfg(test)]
     pub(super) fn alone(ours: &'a Measurements) -> Self {
-        Self { ours, ns2: Other { values: BTreeMap::new() } }
+        Self { ours, ns2: Other { values: BTreeMap::new(), settings: BTreeMap::new() } }
     }
 
     /// Joins the measurements of a paper with its values of ns-2.
@@ -54,7 +59,16 @@ impl<'a> Bench<'a> {
             });
             fill(slot, given).map_err(|why| format!("ns2: {} at {:?}: {why}", given.what, given.at))?;
         }
-        Ok(Self { ours, ns2: Other { values } })
+        let mut settings = BTreeMap::new();
+        for (experiment, definition) in &paper.experiments {
+            let read = definition.metrics.iter().filter(|(_, one)| matches!(one.kind(), Ok(Kind::Scenario)));
+            for (metric, _) in read {
+                if let Ok(array) = ours.metric(experiment, metric) {
+                    settings.insert((experiment.clone(), metric.clone()), array.clone());
+                }
+            }
+        }
+        Ok(Self { ours, ns2: Other { values, settings } })
     }
 
     /// Evaluates expressions over the measured values.
@@ -67,8 +81,16 @@ impl<'a> Bench<'a> {
         self.ours.experiments.get(experiment).map_or(1, |measured| measured.replications)
     }
 
+    /// Whether ns-2 has a value of a metric in one of the expressions: numbers and settings alone are no values of ns-2.
+    pub fn has_ns2(&self, chain: &Chain) -> bool {
+        let given = |experiment: &str, metric: &str| {
+            self.ns2.values.contains_key(&(experiment.to_owned(), metric.to_owned()))
+        };
+        chain.sides().any(|side| side.has_metric(&given))
+    }
+
     /// Values of an expression in ns-2; `None` if ns-2 has none.
-    pub fn ns2(&self, expression: &crate::expression::Expression) -> Option<Array> {
+    pub fn ns2(&self, expression: &Expression) -> Option<Array> {
         let array = Reading::of(&self.ns2).evaluate(expression).ok()?;
         array.values.iter().any(|value| !value.is_nan()).then_some(array)
     }

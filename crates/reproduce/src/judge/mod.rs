@@ -364,8 +364,22 @@ fn undecided(claim: &Claim, judged: &Judged, bench: &Bench<'_>) -> String {
         (few, many) if few < many => format!("{few} to {many}"),
         (few, _) => few.to_string(),
     };
+    let open = judged.statements.iter().enumerate().filter(|(place, _)| open(*place));
+    let needs: Vec<u32> = open.filter_map(|(_, one)| one.needs).collect();
+    let never = needs.iter().filter(|count| **count > MOST_SEEDS).count();
+    let forecast = match (needs.iter().max(), never) {
+        (None, _) => String::new(),
+        (Some(most), 0) => format!(" If means and deviations stay as they are, {most} seeds decide."),
+        (Some(_), all) if all == needs.len() => {
+            format!(" If means and deviations stay as they are, {MOST_SEEDS} seeds decide nothing either.")
+        }
+        (Some(_), some) => format!(
+            " If means and deviations stay as they are, {MOST_SEEDS} seeds leave {some} of {} undecided.",
+            needs.len()
+        ),
+    };
     format!(
-        "After {spent} seeds the interval still includes both outcomes; more are beyond the bound of --further."
+        "After {spent} seeds the interval still includes both outcomes; more are beyond the bound of --further.{forecast}"
     )
 }
 

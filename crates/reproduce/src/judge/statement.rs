@@ -3,7 +3,7 @@
 use firstflight_study::stats::mean_ci95;
 use firstflight_study::sweep::Array;
 
-use super::Bench;
+use super::{Bench, MOST_SEEDS};
 use crate::checked::{Checked, Outcome, PointOf, Ratio, Share};
 use crate::claim::{Holds, Statement};
 use crate::expression::Relation;
@@ -39,6 +39,7 @@ pub(super) fn check(statement: &Statement, id: String, judged: bool, bench: &Ben
         judged,
         not_judged: statement.not_judged.clone(),
         outcome: Outcome::Fails,
+        needs: None,
         single: None,
         points: vec![],
         problem: None,
@@ -52,6 +53,9 @@ pub(super) fn check(statement: &Statement, id: String, judged: bool, bench: &Ben
         Ok(points) => {
             let outcomes: Vec<Outcome> = points.iter().map(|point| point.outcome).collect();
             checked.outcome = over(statement.holds, &outcomes);
+            if checked.outcome == Outcome::Undecided {
+                checked.needs = points.iter().filter_map(|point| point.needs).max();
+            }
             checked.points = points;
             let runs = singly(statement, bench);
             checked.single = (runs.len() > 1)
@@ -117,6 +121,18 @@ impl Margin {
             _ if !mean.is_finite() => Outcome::Fails,
             _ => Outcome::Undecided,
         }
+    }
+
+    /// Replications at which an undecided margin would be decided if its mean and its deviation stayed as they are;
+    /// one more than [`MOST_SEEDS`] if not even these decide.
+    fn needs(&self) -> Option<u32> {
+        if self.outcome() != Outcome::Undecided {
+            return None;
+        }
+        let (mean, ci95) = mean_ci95(&self.values);
+        let deviation = (ci95?[1] - mean) / half_width(self.values.len() as u32);
+        let decides = |count: &u32| half_width(*count) * deviation <= 0.9 * mean.abs();
+        Some((self.values.len() as u32 + 1..=MOST_SEEDS).find(decides).unwrap_or(MOST_SEEDS + 1))
     }
 }
 
@@ -194,6 +210,20 @@ fn worst(margins: &[Margin]) -> Outcome {
     margins.iter().map(Margin::outcome).max().unwrap_or(Outcome::Fails)
 }
 
+/// Replications at which all margins would be decided, [`Margin::needs`]; `None` if they are.
+fn needs(margins: &[Margin]) -> Option<u32> {
+    margins.iter().filter_map(Margin::needs).max()
+}
+
+/// Half of the 95 % interval of the mean of `count` values, at least 2, whose standard deviation is 1.
+fn half_width(count: u32) -> f64 {
+    let values: Vec<f64> = (0..count).map(|index| f64::from(index % 2)).collect();
+    let (mean, ci95) = mean_ci95(&values);
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    let deviation = (squares / f64::from(count - 1)).sqrt();
+    ci95.map_or(f64::INFINITY, |[_, high]| (high - mean) / deviation)
+}
+
 /// The 95 % interval in which the value of one further run lies, by Student's t.
 fn one_run(values: &[f64]) -> Option<[f64; 2]> {
     let (mean, ci95) = mean_ci95(values);
@@ -208,7 +238,7 @@ fn finite_range(ends: Option<[f64; 2]>) -> Option<[f64; 2]> {
 /// Compares values with the expected ones.
 fn values(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, String> {
     let array = bench.ours().evaluate(&statement.that.first)?;
-    let ns2 = bench.ns2(&statement.that.first);
+    let ns2 = bench.ns2(&statement.that.first).filter(|_| bench.has_ns2(&statement.that));
     if array.points() != statement.is.len() {
         let open: Vec<&str> = array.axes.iter().map(|axis| axis.name.as_str()).collect();
         let (points, expected) = (array.points(), statement.is.len());
@@ -230,6 +260,7 @@ fn values(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Stri
             ratio: ratio(values, &[expected], ns2.as_ref().and_then(|sides| sides[0]), Some(expected)),
             ns2,
             outcome: worst(&near(statement, values, expected)),
+            needs: needs(&near(statement, values, expected)),
         }
     };
     Ok(statement.is.iter().enumerate().map(point).collect())
@@ -265,16 +296,20 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
                 single.with(&array, |_, value| value).ok()
             })
         })
-        .collect();
+        .collect::<Option<_>>()
+        .filter(|_| bench.has_ns2(&statement.that));
     let mut points = vec![];
     for index in spoken(statement, zero) {
         let ns2: Option<Vec<Option<f64>>> =
             ns2.as_ref().map(|all| all.iter().map(|side| finite(side.at(index)[0])).collect());
         // The first pair with the worst outcome is shown.
         let mut shown: Option<(Outcome, Vec<f64>, Option<Ratio>)> = None;
+        let mut needs = None;
         for (number, (pair, (relation, _))) in sides.windows(2).zip(&statement.that.then).enumerate() {
             let (left, right) = (pair[0].at(index), pair[1].at(index));
-            let outcome = worst(&ordered(statement, *relation, left, right));
+            let margins = ordered(statement, *relation, left, right);
+            let outcome = worst(&margins);
+            needs = needs.max(self::needs(&margins));
             if shown.as_ref().is_none_or(|(known, ..)| outcome > *known) {
                 let of = |f: fn(f64, f64) -> f64| left.iter().zip(right).map(|(a, b)| f(*a, *b)).collect();
                 let difference: Vec<f64> = match relation {
@@ -299,6 +334,7 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
             ratio,
             ns2,
             outcome,
+            needs,
         });
     }
     Ok(points)

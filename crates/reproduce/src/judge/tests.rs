@@ -73,6 +73,19 @@ fn an_interval_within_a_tenth_of_the_effect_from_zero_is_undecided() {
 }
 
 #[test]
+fn an_undecided_statement_states_the_seeds_that_would_decide_it() {
+    // Differences 1, -1, 3, 1: mean 1, deviation 1.633. By tables of t, 2.131 x 1.633 / sqrt(16) = 0.870 is less than 0.9, and
+    // 2.145 x 1.633 / sqrt(15) = 0.904 is more.
+    let loose = measured([10., 20., 30., 20.], [11., 19., 33., 21.]);
+    assert_eq!(checked(&loose, "that = \"e.m[JS] > e.m[Reno]\"").needs, Some(16));
+    // Mean 0.1: more than a thousand.
+    let nothing = measured([10.9, 20.9, 30.9, 20.9], [11., 19., 33., 21.]);
+    assert_eq!(checked(&nothing, "that = \"e.m[JS] > e.m[Reno]\"").needs, Some(MOST_SEEDS + 1));
+    let paired = measured([10., 20., 30., 20.], [11., 23., 32., 22.]);
+    assert_eq!(checked(&paired, "that = \"e.m[JS] > e.m[Reno]\"").needs, None);
+}
+
+#[test]
 fn a_contradicted_pair_contradicts_the_chain() {
     let loose = measured([10., 20., 30., 20.], [11., 19., 33., 21.]);
     assert_eq!(outcome(&loose, "that = \"e.m[JS] < e.m[Reno] < 0\""), Outcome::Fails);
