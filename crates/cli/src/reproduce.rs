@@ -248,7 +248,8 @@ fn readings(
 /// programs that have the same ones make the same runs.
 fn provenance() -> Provenance {
     let sources = version(&Simulator);
-    let version = format!("{}, sources {}", env!("FIRSTFLIGHT_VERSION"), sources.trim_end_matches(" simulator"));
+    let version =
+        format!("{}, sources {}", env!("FIRSTFLIGHT_VERSION"), sources.trim_end_matches(" simulator"));
     Provenance { version, command: command_line() }
 }
 

@@ -140,6 +140,37 @@ fn every_difference_has_a_cause_or_is_said_to_be_open() {
     }
 }
 
+#[test]
+fn every_line_has_a_value_of_ns2_or_the_reason_why_it_has_none() {
+    let library = library();
+    for row in judge(&library, &published(), "Not run.").iter().filter(|row| row.kind != "config") {
+        let (paper, _) = library.claim(&row.id).expect("every line has a claim");
+        let has = row
+            .judged()
+            .flat_map(|one| &one.points)
+            .any(|point| point.ns2.as_ref().is_some_and(|sides| sides.iter().any(Option::is_some)));
+        let reasons = paper.about.without_ns2.iter().filter(|one| one.lines.contains(&row.id)).count();
+        assert_eq!(reasons, usize::from(!has), "{}: ns-2 {has}, {reasons} reasons", row.id);
+    }
+}
+
+#[test]
+fn the_citation_names_the_version_and_every_paper() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CITATION.cff");
+    let text = std::fs::read_to_string(file).expect("a citation");
+    assert!(text.contains(concat!("\nversion: ", env!("CARGO_PKG_VERSION"), "\n")), "{text}");
+    for about in library().papers.iter().map(|paper| &paper.about) {
+        let entry =
+            text.split("  - type: ").find(|entry| entry.contains(&format!("title: \"{}\"", about.title)));
+        let entry = entry.unwrap_or_else(|| panic!("{} is not cited", about.title));
+        assert!(entry.contains(&format!("year: {}\n", about.year)), "{entry}");
+        for author in about.authors.split(", ") {
+            let name = author.rsplit(' ').next().expect("a name");
+            assert!(entry.contains(&format!("family-names: {name},")), "{author}: {entry}");
+        }
+    }
+}
+
 /// The published measurements of an experiment, with as many replications as its file asks for.
 fn first(measured: &Measured, replications: u32) -> Measured {
     let mut first = measured.clone();

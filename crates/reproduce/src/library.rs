@@ -82,6 +82,19 @@ pub struct About {
     /// Values that were fitted to numbers of the paper.
     #[serde(default)]
     pub fitted: Vec<Fitted>,
+    /// Reasons for which lines have no value of ns-2.
+    #[serde(default)]
+    pub without_ns2: Vec<WithoutNs2>,
+}
+
+/// A `[[without_ns2]]` of `paper.toml`: lines none of whose judged statements has a value of ns-2.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WithoutNs2 {
+    /// Ids of the lines.
+    pub lines: Vec<String>,
+    /// The reason.
+    pub reason: String,
 }
 
 /// A `[[fitted]]` of `paper.toml`: a value that the paper does not state, chosen so that a number comes out.

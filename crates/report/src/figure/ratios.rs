@@ -30,8 +30,10 @@ pub struct Row {
     pub note: String,
     /// Index of its class.
     pub class: usize,
-    /// Ratio; `None` leaves the row empty.
+    /// Ratio; without one the row has no mark on the axis.
     pub here: Option<f64>,
+    /// Text in the middle of a row that has no mark on the axis.
+    pub values: String,
     /// Interval of the ratio.
     pub ci95: Option<[f64; 2]>,
     /// Ratio in another simulator.
@@ -127,11 +129,23 @@ impl Ratios {
         let place = |value: f64| x.tenths(value.clamp(ENDS[0], ENDS[1]));
         let _ = writeln!(
             svg,
-            "<text class=\"s\" x=\"14\" y=\"{text}\">{}</text><text class=\"d s\" x=\"{}\" y=\"{text}\">{}</text>",
+            "<text class=\"s\" x=\"14\" y=\"{text}\">{}</text><path class=\"o {}\" d=\"M{} {}{}\"/><text class=\"d s\" x=\"{}\" y=\"{text}\">{}</text>",
             escaped(&row.label),
-            RIGHT + 12,
+            tone.class(),
+            RIGHT + 16,
+            number(middle),
+            pattern.form(),
+            RIGHT + 25,
             escaped(&row.note)
         );
+        if !row.here.is_some_and(|here| x.has(here)) && !row.values.is_empty() {
+            let _ = writeln!(
+                svg,
+                "<text class=\"d s m\" x=\"{}\" y=\"{text}\">{}</text>",
+                (LEFT + RIGHT) / 2,
+                escaped(&row.values)
+            );
+        }
         if let Some([low, high]) = row.ci95.filter(|[_, high]| x.has(*high)) {
             let low = if x.has(low) { low } else { ENDS[0] };
             let _ = writeln!(
@@ -169,7 +183,8 @@ mod tests {
     use super::*;
 
     fn row(here: Option<f64>, ci95: Option<[f64; 2]>) -> Ratios {
-        let row = Row { label: "A<".into(), note: String::new(), class: 0, here, ci95, other: Some(1.0) };
+        let (label, values) = ("A<".into(), "0 : 20".into());
+        let row = Row { label, note: String::new(), class: 0, here, values, ci95, other: Some(1.0) };
         Ratios {
             title: "t".into(),
             notes: vec![],
@@ -185,6 +200,18 @@ mod tests {
             let document = roxmltree::Document::parse(&svg).expect("well-formed");
             assert!(document.root_element().has_tag_name(("http://www.w3.org/2000/svg", "svg")), "{svg}");
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        }
+    }
+
+    #[test]
+    fn a_row_has_its_verdict_s_mark_and_its_values_where_there_is_no_ratio() {
+        // One mark in the legend, one beside the verdict, one on the axis.
+        let marks = |svg: &str| svg.matches("<path class=\"o ").count();
+        let with = row(Some(1.0), None).svg();
+        assert!(marks(&with) == 3 && !with.contains("0 : 20"), "{with}");
+        for none in [None, Some(0.0), Some(-1.0)] {
+            let without = row(none, None).svg();
+            assert!(marks(&without) == 2 && without.contains(">0 : 20</text>"), "{without}");
         }
     }
 

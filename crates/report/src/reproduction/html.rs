@@ -14,7 +14,7 @@ pub(crate) const STYLE: &str = "\
 background:light-dark(#fff,#14171c);color:light-dark(#1a1d23,#e6e8ec)}a{color:light-dark(#0068a8,#62b6f0)}\
 table{display:block;overflow-x:auto;border-collapse:collapse;font-size:13px}th,td{padding:.25rem .6rem;text-align:left;\
 vertical-align:top;border-bottom:1px solid light-dark(#dcdfe5,#343a45)}.n{text-align:right}code{font-size:.92em}pre{overflow-x:auto}\
-svg{max-width:100%;height:auto}h2{margin-top:2.5rem}section{border-top:4px solid light-dark(#dcdfe5,#343a45);margin-top:3rem}";
+svg{max-width:100%;height:auto}@media(max-width:700px){p:has(>svg){overflow-x:auto}p>svg{max-width:none}}h2{margin-top:2.5rem}section{border-top:4px solid light-dark(#dcdfe5,#343a45);margin-top:3rem}";
 
 /// The HTML file of the pages of [`super::pages`]. Nothing in it runs, and it loads nothing.
 pub fn html(files: &BTreeMap<String, String>) -> String {

@@ -1,5 +1,6 @@
 //! The picture of all lines: the ratio of each to the paper, with its interval, its verdict and the value of ns-2.
 
+use firstflight_reproduce::checked::PointOf;
 use firstflight_reproduce::judge::{Judged, Verdict};
 use firstflight_reproduce::library::Library;
 
@@ -27,8 +28,8 @@ pub(super) fn svg(library: &Library, judged: &[&Judged]) -> String {
         title: "Every line of the five papers, beside the paper".into(),
         notes: vec![
             "A number: measured over printed, 1 is the paper's. An order (>): the side that the paper has as the larger over the".into(),
-            "other, right of 1 as in the paper. The statement that decides is drawn, with the 95 % interval of its mean. A ratio of".into(),
-            "zero or less has no place on this axis.".into(),
+            "other, right of 1 as in the paper. The statement that decides is drawn, with the 95 % interval of its mean. Where a side".into(),
+            "is zero or less there is no ratio: the measured values stand there.".into(),
         ],
         classes: CLASSES
             .iter()
@@ -48,6 +49,7 @@ fn line(row: &Judged) -> Row {
         note: row.title(),
         class: CLASSES.iter().position(|(verdict, ..)| *verdict == row.verdict).unwrap_or(0),
         here: ratio.map(|ratio| ratio.here),
+        values: point.map_or(String::new(), PointOf::here),
         ci95: ratio.and_then(|ratio| ratio.ci95),
         other: ratio.and_then(|ratio| ratio.ns2),
     }

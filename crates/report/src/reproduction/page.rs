@@ -115,8 +115,14 @@ pub(super) fn lines(library: &Library, paper: &Paper, ours: &Measurements, judge
             code_cell(&experiment.scenario)
         );
     }
+    if !paper.ns2.is_empty() || !paper.about.without_ns2.is_empty() {
+        out += "\n## Values of ns-2\n\n";
+    }
+    for one in &paper.about.without_ns2 {
+        out += &format!("No value of ns-2 has {}: {}\n\n", one.lines.join(", "), text(&one.reason));
+    }
     if !paper.ns2.is_empty() {
-        out += "\n## Values of ns-2\n\n| metric | at | command |\n|---|---|---|\n";
+        out += "| metric | at | command |\n|---|---|---|\n";
         for given in &paper.ns2 {
             let about =
                 if given.about.is_empty() { String::new() } else { format!(" {}", cell(&given.about)) };

@@ -105,7 +105,8 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         .sum();
     out += &format!(
         "These pages are made from `results.json`, written by {} (version {}).{} They rest on {:.1} billion packet hops; \
-         a run that several experiments share is counted once for each. The same command gives the same bytes. `{VERDICTS}` has every \
+         a run that several experiments share is counted once for each. Programs whose hashes of the sources (of runs, and of metrics) \
+         are the same give the same bytes. `{VERDICTS}` has every \
          verdict, statement and point under stable names. To cite: `CITATION.cff` of the repository, and the name of the line.\n\n",
         code(&evidence.provenance.command),
         text(&evidence.provenance.version),
