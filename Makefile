@@ -62,6 +62,9 @@ reproduction-readings: build ## score the readings of AS, HS, DL and YN and upda
 # For changes of texts that do not change results.
 reproduction-pages: build ## update the pages of docs/reproduction from its results.json
 	$(BIN) reproduce all --results docs/reproduction/results.json
+	for table in docs/reproduction/*-readings.json; do \
+		$(BIN) reproduce "$$(sed -n '1s/.*"paper":"\([^"]*\)".*/\1/p' $$table)" --readings --results $$table || exit; done
+	cp out/reproduction/*-readings.md out/reproduction/*-readings.json docs/reproduction/
 	$(MAKE) reproduction-publish
 
 # For experiments that changed: UPDATE is a line or a paper, which is run; the others stay as they are published.

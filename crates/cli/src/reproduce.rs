@@ -13,7 +13,7 @@ use firstflight_report::reproduction::{
 use firstflight_reproduce::checked::{Checked, PointOf};
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
-use firstflight_reproduce::library::Library;
+use firstflight_reproduce::library::{Library, Paper};
 use firstflight_reproduce::readings::{Scores, score};
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
 use firstflight_reproduce::sequential::{Replications, next};
@@ -21,6 +21,7 @@ use firstflight_scenario::file::open;
 use firstflight_scenario::{clipped, nearest, quoted};
 use firstflight_study::simulator::Simulator;
 use firstflight_study::sweep::Damage;
+use serde::de::DeserializeOwned;
 
 use crate::arguments::{SEEDS, whole};
 use crate::compare::command_line;
@@ -42,6 +43,7 @@ Examples:
   firstflight reproduce YN --replications 20
   firstflight reproduce YN-26 --further 50
   firstflight reproduce DL --readings
+  firstflight reproduce HS --readings --results docs/reproduction/hybrid-slow-start-readings.json
   firstflight reproduce HS --update docs/reproduction/results.json
   firstflight reproduce all --json | jq '.[] | select(.verdict == \"differs\") | .id'")]
 pub(crate) struct Options {
@@ -74,13 +76,13 @@ pub(crate) struct Options {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "",
-        conflicts_with_all = ["quick", "replications", "seed", "further", "results", "update"]
+        conflicts_with_all = ["quick", "replications", "seed", "further", "update"]
     )]
     readings: Option<String>,
     /// Read the papers from this folder instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
-    /// Judge the results in this results.json without running anything
+    /// Judge the results in this results.json without running anything; with --readings, print the table in this JSON file of a table
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications", "seed", "further"])]
     results: Option<PathBuf>,
     /// Run what is selected, put it in place of the same experiments in this results.json, and judge all lines; FILE itself stays as
@@ -105,7 +107,8 @@ enum What {
 }
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
-    let measured = options.results.as_deref().map(read_results).transpose()?;
+    let measured = options.results.as_deref().filter(|_| options.readings.is_none());
+    let measured = measured.map(read_results).transpose()?;
     let older = options.update.as_deref().map(read_results).transpose()?;
     let library = match &options.papers {
         Some(folder) => Library::open(folder),
@@ -223,13 +226,22 @@ fn readings(
         let problem = format!("the paper has no readings-{}.toml", clipped(part));
         return Err(wrong_at("--readings", problem).expecting(expected).near(nearest(part, parts())).into());
     }
-    let store = store(&options.out)?;
+    let mut tables = vec![];
+    match &options.results {
+        Some(file) => tables.push(read_scores(file, paper, part)?),
+        None => {
+            let store = store(&options.out)?;
+            for part in parts().filter(|known| part.is_empty() || *known == part) {
+                let bar = Bar::new();
+                let table = score(&Simulator, library, paper, part, &store, provenance(), memory, &bar);
+                tables.push(table.map_err(Failure::new)?);
+            }
+        }
+    }
     let mut files = Folder::open(&options.out)?;
     let mut all = vec![];
-    for part in parts().filter(|known| part.is_empty() || *known == part) {
-        let provenance = provenance();
-        let scores = score(&Simulator, library, paper, part, &store, provenance, memory, &Bar::new())
-            .map_err(Failure::new)?;
+    for scores in tables {
+        let part = scores.part.as_str();
         let (json, page) = (readings_json(&scores), readings_page(library, &scores));
         files.stage(&readings_file(folder, part), |file| file.write_all(json.as_bytes()))?;
         let name = format!("{}.md", readings_stem(folder, part));
@@ -356,11 +368,34 @@ fn what(word: &str, library: &Library) -> Result<What, Failure> {
 /// Largest file of results, bytes: twenty times that of all papers.
 const LARGEST: u64 = 64 << 20;
 
+/// Reads a table of readings that was measured before; of `part`, unless that is empty.
+fn read_scores(file: &Path, paper: &Paper, part: &str) -> Result<Scores, Failure> {
+    let scores: Scores = read_json(file, "a table's JSON file of `firstflight reproduce --readings`")?;
+    let wrong = |why: String| wrong_at(file.display(), why);
+    if scores.paper != paper.folder || !(part.is_empty() || part == scores.part) {
+        let of = |folder: &str, part: &str| format!("{} {}", quoted(folder), quoted(part));
+        return Err(wrong(format!(
+            "it has the table {}",
+            of(&clipped(&scores.paper), &clipped(&scores.part))
+        ))
+        .expecting(format!("a table of {}", of(&paper.folder, part)))
+        .into());
+    }
+    let marked = paper.readings.get(&scores.part).and_then(|readings| scores.marked(readings));
+    marked.ok_or_else(|| {
+        wrong("it has other choices, points or lines than the paper's files".into())
+            .expecting("a table of these choices: run --readings without --results")
+            .into()
+    })
+}
+
 /// Reads results that were measured before.
 fn read_results(file: &Path) -> Result<Evidence, Failure> {
-    let wrong = |why: &dyn Display| {
-        wrong_at(file.display(), why).expecting("a results.json of `firstflight reproduce`")
-    };
+    read_json(file, "a results.json of `firstflight reproduce`")
+}
+
+fn read_json<T: DeserializeOwned>(file: &Path, expected: &str) -> Result<T, Failure> {
+    let wrong = |why: &dyn Display| wrong_at(file.display(), why).expecting(expected);
     let mut bytes = vec![];
     let read = open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
     read.map_err(|error| wrong_at(file.display(), format!("cannot be read: {error}")))?;

@@ -331,6 +331,29 @@ impl Scored {
 }
 
 impl Scores {
+    /// The scores with the marks that `readings` has now: the reading as printed, and the numbers of fitted values. `None` if the
+    /// choices, their points or the lines are other ones.
+    pub fn marked(mut self, readings: &Readings) -> Option<Self> {
+        let all = readings.all();
+        let choices = readings.choices.iter().map(|choice| &choice.name);
+        if !choices.eq(&self.choices) || all.len() != self.readings.len() {
+            return None;
+        }
+        for (scored, reading) in self.readings.iter_mut().zip(&all) {
+            let taken: Vec<&Taken> = readings.taken(reading).collect();
+            let lines = scored.lines.iter().all(|line| readings.lines.contains(&line.id));
+            if !taken.iter().map(|one| &one.name).eq(&scored.taken)
+                || !lines
+                || scored.lines.len() != readings.lines.len()
+            {
+                return None;
+            }
+            scored.printed = taken.iter().all(|one| one.printed);
+            scored.fitted = taken.iter().map(|one| one.fitted).sum();
+        }
+        Some(self)
+    }
+
     /// The best single reading: most statements that hold less the fitted values, then most lines that match, then the one
     /// that comes first.
     pub fn best(&self) -> Option<&Scored> {

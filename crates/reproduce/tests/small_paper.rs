@@ -505,6 +505,15 @@ fn readings_score_what_is_run_under_every_joint_choice() {
     assert_eq!(rows, [((1, 2), 0, true), ((2, 2), 1, false)]);
     // One statement each, less the fitted value: the line that matches decides.
     assert_eq!(scores.best(), Some(&scores.readings[1]));
+    // The same scores under other marks, and under a choice of another name.
+    let mut readings = paper.readings["half"].clone();
+    assert_eq!(scores.clone().marked(&readings).as_ref(), Some(&scores));
+    readings.choices[0].points[1].fitted = 2;
+    let marked = scores.clone().marked(&readings).expect("the same choices");
+    assert_eq!(marked.readings.iter().map(|one| one.fitted).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(marked.best(), Some(&marked.readings[0]));
+    readings.choices[0].points[1].name = "4 s".into();
+    assert_eq!(scores.marked(&readings), None);
 }
 
 #[test]
