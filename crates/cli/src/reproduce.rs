@@ -82,7 +82,7 @@ pub(crate) struct Options {
     /// Read the papers from this folder instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     papers: Option<PathBuf>,
-    /// Judge the results in this results.json without running anything; with --readings, print the table in this JSON file of a table
+    /// Judge the results in this results.json without running anything; with --readings, print the table of this JSON file again
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "replications", "seed", "further"])]
     results: Option<PathBuf>,
     /// Run what is selected, put it in place of the same experiments in this results.json, and judge all lines; FILE itself stays as
@@ -373,12 +373,15 @@ fn read_scores(file: &Path, paper: &Paper, part: &str) -> Result<Scores, Failure
     let scores: Scores = read_json(file, "a table's JSON file of `firstflight reproduce --readings`")?;
     let wrong = |why: String| wrong_at(file.display(), why);
     if scores.paper != paper.folder || !(part.is_empty() || part == scores.part) {
-        let of = |folder: &str, part: &str| format!("{} {}", quoted(folder), quoted(part));
+        let of = |folder: &str, part: &str| match part {
+            "" => format!("{folder}/readings.toml"),
+            part => format!("{folder}/readings-{part}.toml"),
+        };
         return Err(wrong(format!(
-            "it has the table {}",
+            "it has the scores of {}",
             of(&clipped(&scores.paper), &clipped(&scores.part))
         ))
-        .expecting(format!("a table of {}", of(&paper.folder, part)))
+        .expecting(format!("those of {}", of(&paper.folder, part)))
         .into());
     }
     let marked = paper.readings.get(&scores.part).and_then(|readings| scores.marked(readings));

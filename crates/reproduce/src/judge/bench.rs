@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use firstflight_study::sweep::Array;
 
 use crate::evidence::Measurements;
-use crate::expression::{Chain, Expression, Label, Reading, Source, find};
+use crate::expression::{Expression, Label, Reading, Source, find};
 use crate::library::{Ns2, Paper};
 use crate::metric::Kind;
 
@@ -81,18 +81,23 @@ impl<'a> Bench<'a> {
         self.ours.experiments.get(experiment).map_or(1, |measured| measured.replications)
     }
 
-    /// Whether ns-2 has a value of a metric in one of the expressions: numbers and settings alone are no values of ns-2.
-    pub fn has_ns2(&self, chain: &Chain) -> bool {
+    /// Values of an expression in ns-2; `None` if ns-2 has none. Numbers and settings alone are no values of ns-2.
+    pub fn ns2(&self, expression: &Expression) -> Option<Array> {
+        self.ns2_beside(expression).filter(|_| self.is_of_ns2(expression))
+    }
+
+    /// The same of a side of a statement: numbers and settings are values beside another side's.
+    pub(super) fn ns2_beside(&self, expression: &Expression) -> Option<Array> {
+        let array = Reading::of(&self.ns2).evaluate(expression).ok()?;
+        array.values.iter().any(|value| !value.is_nan()).then_some(array)
+    }
+
+    /// Whether ns-2 was asked for a metric of the expression.
+    pub(super) fn is_of_ns2(&self, expression: &Expression) -> bool {
         let given = |experiment: &str, metric: &str| {
             self.ns2.values.contains_key(&(experiment.to_owned(), metric.to_owned()))
         };
-        chain.sides().any(|side| side.has_metric(&given))
-    }
-
-    /// Values of an expression in ns-2; `None` if ns-2 has none.
-    pub fn ns2(&self, expression: &Expression) -> Option<Array> {
-        let array = Reading::of(&self.ns2).evaluate(expression).ok()?;
-        array.values.iter().any(|value| !value.is_nan()).then_some(array)
+        expression.has_metric(&given)
     }
 }
 

@@ -238,7 +238,7 @@ fn finite_range(ends: Option<[f64; 2]>) -> Option<[f64; 2]> {
 /// Compares values with the expected ones.
 fn values(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, String> {
     let array = bench.ours().evaluate(&statement.that.first)?;
-    let ns2 = bench.ns2(&statement.that.first).filter(|_| bench.has_ns2(&statement.that));
+    let ns2 = bench.ns2(&statement.that.first);
     if array.points() != statement.is.len() {
         let open: Vec<&str> = array.axes.iter().map(|axis| axis.name.as_str()).collect();
         let (points, expected) = (array.points(), statement.is.len());
@@ -291,13 +291,13 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
         .that
         .sides()
         .map(|side| {
-            bench.ns2(side).and_then(|array| {
+            bench.ns2_beside(side).and_then(|array| {
                 let single = Array { samples: 1, values: vec![0.0; zero.points()], axes: zero.axes.clone() };
                 single.with(&array, |_, value| value).ok()
             })
         })
         .collect::<Option<_>>()
-        .filter(|_| bench.has_ns2(&statement.that));
+        .filter(|_| statement.that.sides().any(|side| bench.is_of_ns2(side)));
     let mut points = vec![];
     for index in spoken(statement, zero) {
         let ns2: Option<Vec<Option<f64>>> =
