@@ -143,7 +143,8 @@ fn every_line_has_a_value_of_ns2_or_the_reason_why_it_has_none() {
     for row in judge(&library, &published(), "Not run.").iter().filter(|row| row.kind != "config") {
         let (paper, _) = library.claim(&row.id).expect("every line has a claim");
         let has = row
-            .judged()
+            .statements
+            .iter()
             .flat_map(|one| &one.points)
             .any(|point| point.ns2.as_ref().is_some_and(|sides| sides.iter().any(Option::is_some)));
         let reasons = paper.about.without_ns2.iter().filter(|one| one.lines.contains(&row.id)).count();

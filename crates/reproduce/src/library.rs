@@ -87,7 +87,7 @@ pub struct About {
     pub without_ns2: Vec<WithoutNs2>,
 }
 
-/// A `[[without_ns2]]` of `paper.toml`: lines none of whose judged statements has a value of ns-2.
+/// A `[[without_ns2]]` of `paper.toml`: lines none of whose statements has a value of ns-2.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WithoutNs2 {
