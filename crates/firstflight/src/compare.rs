@@ -41,6 +41,7 @@ pub fn compare<'a>(input: impl Into<Input>) -> Compare<'a> {
             seed: 1,
             candidates: compare::DEFAULT_CANDIDATES,
             breadth: compare::Breadth::All,
+            search_seed: None,
             deployable: false,
             harm: true,
             limits: Limits::default(),

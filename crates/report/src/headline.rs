@@ -27,13 +27,20 @@ pub(crate) struct SizeAnswer {
     pub(crate) size: String,
     /// Label of the recommended scheme, if there is one.
     pub(crate) recommended: Option<String>,
-    /// Sentences: recommendation with its gain, range of a further transfer, cost, alternatives, risks.
+    /// Sentences: recommendation with its gain, range of a further transfer, cost, risks.
     parts: Vec<String>,
+    /// Sentences about other candidates: those that are as fast, and those that may harm others too much.
+    others: Vec<String>,
 }
 
 impl SizeAnswer {
     pub(crate) fn text(&self) -> String {
-        self.parts.join(" ")
+        [&self.parts[..], &self.others].concat().join(" ")
+    }
+
+    /// Text under the table of the size, where the answer for all sizes stands above: the other candidates, or why nothing is recommended.
+    pub(crate) fn note(&self) -> String {
+        if self.recommended.is_some() { self.others.join(" ") } else { self.text() }
     }
 }
 
@@ -49,8 +56,10 @@ pub(crate) fn headline(report: &CompareReport, names: &Names) -> Headline {
     let never = comparison.results.iter().all(|it| it.completion_s.is_none());
     let (lead, cost) = match &by_size[..] {
         _ if never => ("No scheme finished any transfer within the time limit.".to_owned(), String::new()),
-        [SizeAnswer { parts, .. }] => {
-            (parts.first().cloned().unwrap_or_default(), parts.get(1..).unwrap_or_default().join(" "))
+        [one] => {
+            let lead = one.parts.first().cloned().unwrap_or_default();
+            let rest = SizeAnswer { parts: one.parts.get(1..).unwrap_or_default().to_vec(), ..one.clone() };
+            (lead, rest.text())
         }
         _ => lead(&sizes, names),
     };
@@ -100,7 +109,38 @@ impl<'a> Size<'a> {
             Some(best) => self.reasons(best),
             None => vec![self.no_change()],
         };
-        SizeAnswer { size: bytes(self.bytes), recommended: self.best.map(|best| best.scheme.clone()), parts }
+        let recommended = self.best.map(|best| best.scheme.clone());
+        SizeAnswer { size: bytes(self.bytes), recommended, parts, others: self.others() }
+    }
+
+    /// Sentences about candidates that are as fast as the recommended one, and about those that may harm others too much.
+    fn others(&self) -> Vec<String> {
+        let (Some(best), Some(one)) = (self.best, self.recommended) else { return vec![] };
+        let mut others = vec![];
+        let as_fast: Vec<String> = one.as_fast.iter().map(|it| self.names.short(it)).collect();
+        if !as_fast.is_empty() {
+            others.push(format!(
+                "As fast, as far as the simulations show: {}. {} does the least harm of these, or is the smallest change.",
+                list(&as_fast),
+                self.name(best)
+            ));
+        }
+        if let (Some(limit), false) = (one.max_harm, one.undecided.is_empty()) {
+            let open = |label: &String| {
+                let name = self.names.short(label);
+                let harm = self.ranked.iter().find(|it| it.scheme == *label).and_then(|it| it.harm);
+                harm.map_or(name.clone(), |harm| {
+                    let (ratio, [low, high]) = harm.deciding(Some(limit));
+                    format!("{name} ({ratio:.2}, {low:.2} to {high:.2})")
+                })
+            };
+            let open: Vec<String> = one.undecided.iter().map(open).collect();
+            others.push(format!(
+                "As fast or faster, but the harm may exceed the limit of {limit:.2} (harm, 95\u{a0}% interval): {}.",
+                list(&open)
+            ));
+        }
+        others
     }
 
     /// Sentences for the recommended scheme.
@@ -121,14 +161,6 @@ impl<'a> Size<'a> {
         parts.extend(self.networks().map(|networks| capital(&networks) + "."));
         parts.push(self.cost(best));
         parts.extend(self.harm(best));
-        let as_fast = self.recommended.map_or(&[][..], |one| &one.as_fast);
-        let as_fast: Vec<String> = as_fast.iter().map(|it| self.names.short(it)).collect();
-        if !as_fast.is_empty() {
-            parts.push(format!(
-                "As fast, as far as can be told: {}. {name} does least harm of these, or is had with the least change.",
-                list(&as_fast)
-            ));
-        }
         parts.extend(best.risks.iter().filter(|risk| risk.probability > 0.0).map(|risk| {
             let (what, late) = (printable(&risk.what), time(risk.completion_s));
             format!("1 in {} transfers may meet {what}: {late}.", count((1.0 / risk.probability).round()))
@@ -180,13 +212,17 @@ impl<'a> Size<'a> {
             return None;
         }
         let undecided = self.recommended.is_some_and(|one| !one.undecided.is_empty());
-        Some(if undecided { Refused::CannotTell } else { Refused::TooMuch })
+        Some(if undecided { Refused::Open } else { Refused::TooMuch })
     }
 
     /// Why nothing is recommended.
     fn no_change(&self) -> String {
         if let (Some(one), Some(refused)) = (self.recommended, self.refused()) {
-            return format!("{}: {}.", capital(refused.words()), printable(&one.why));
+            let why = printable(&one.why);
+            return match self.base {
+                Some(base) => format!("Keep {}: {why}.", self.name(base)),
+                None => format!("{}: {why}.", capital(refused.words())),
+            };
         }
         let finished: Vec<_> =
             self.ranked.iter().filter_map(|it| Some((*it, it.completion_s?.median))).collect();
@@ -216,15 +252,15 @@ impl<'a> Size<'a> {
 enum Refused {
     /// They cost more than the limits allow.
     TooMuch,
-    /// Of one of them this is not known.
-    CannotTell,
+    /// One of them may cost no more.
+    Open,
 }
 
 impl Refused {
     fn words(self) -> &'static str {
         match self {
             Self::TooMuch => "no gain is worth its cost",
-            Self::CannotTell => "it cannot be told whether a gain is worth its cost",
+            Self::Open => "no gain is shown to be worth its cost",
         }
     }
 }
@@ -267,7 +303,12 @@ fn lead(sizes: &[Size<'_>], names: &Names) -> (String, String) {
             let span = span(group, all);
             if let Some(refused) = group[0].refused() {
                 let words = refused.words();
-                return if all { format!("{span} {words}") } else { format!("for {span} {words}") };
+                return match base {
+                    Some(base) if all => format!("keep {base} {span}: {words}"),
+                    Some(base) => format!("keep {base} for {span}: {words}"),
+                    None if all => format!("{span} {words}"),
+                    None => format!("for {span} {words}"),
+                };
             }
             match (label, base) {
                 (Some(label), _) => format!("use {} for {span}{}", names.get(label).own, gains(group, base)),

@@ -4,7 +4,7 @@ use firstflight_results::{CompareReport, Comparison, Completion, SchemeResult};
 
 use crate::advice::advice;
 use crate::format::{TimeScale, bytes, count, counted, percent, printable, worth_having, wrap};
-use crate::headline::{headline, recommended};
+use crate::headline::{SizeAnswer, headline, recommended};
 use crate::names::{Names, SAME};
 use crate::networks;
 use crate::path::{captured_lines, path_line, widened};
@@ -116,7 +116,7 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
         wrap(&networks.note, width).iter().for_each(|l| line(&paint(l, Style::Dim, colour)));
     }
     let spread = Spread::of(&comparison.path);
-    for size in comparison.sizes() {
+    for (place, size) in comparison.sizes().into_iter().enumerate() {
         line("");
         let ranked = comparison.ranked(size);
         let look = Look {
@@ -137,6 +137,11 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
         for (lines, row) in grid.rows().iter().zip(&table_rows) {
             let style = if look.recommends(row.result) { Style::Green } else { Style::Plain };
             lines.iter().for_each(|text| line(&paint(text, style, colour)));
+        }
+        // The answer for a single size stands above.
+        let note = answer.by_size.get(place).filter(|_| answer.by_size.len() > 1).map(SizeAnswer::note);
+        if let Some(note) = note.filter(|note| !note.is_empty()) {
+            wrap(&note, width).iter().for_each(|text| line(text));
         }
         for note in notes(&ranked, &names) {
             wrap(&note, width).iter().for_each(|l| line(&paint(l, Style::Yellow, colour)));
@@ -172,7 +177,7 @@ fn legend(comparison: &Comparison, spread: Spread) -> String {
         (false, _) => String::new(),
         (true, None) => HARM.to_owned(),
         (true, Some(limit)) => {
-            format!("{HARM} !: above the limit of {limit:.2}; ?: cannot be told from it.")
+            format!("{HARM} !: above the limit of {limit:.2}; ?: may be above it.")
         }
     };
     format!(

@@ -146,7 +146,7 @@ fn several_sizes_are_answered_together_and_a_size_without_a_gain_is_named() {
         one.scheme = None;
     }
     let text = plain(&report, 1000);
-    let expected = "For 30 KB and 1 MB no gain is worth its cost; for 5 MB no difference is worth having.";
+    let expected = "Keep slow-start for 30 KB and 1 MB: no gain is worth its cost; for 5 MB no difference is worth having.";
     assert!(text.contains(expected), "{text}");
 }
 
@@ -254,17 +254,21 @@ fn harm_is_shown_with_its_interval_and_what_it_says_of_the_limit() {
     for cell in ["1.02   [0.99–1.05]", "1.10?  [1.07–1.13]", "1.31!  [1.28–1.34]"] {
         assert!(text.contains(cell), "{cell}: {text}");
     }
-    assert!(plain(&report, 1000).contains("?: cannot be told from it"));
+    assert!(plain(&report, 1000).contains("?: may be above it"));
     let narrow = plain(&report, 80);
     assert!(narrow.contains("1.31!") && narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     let page = html(&report);
-    assert!(page.contains("cannot tell") && page.contains("above the limit") && page.contains("1.28–1.34"));
+    assert!(
+        page.contains("may be above the limit")
+            && page.contains("above the limit")
+            && page.contains("1.28–1.34")
+    );
     // The picture has the interval of each mark.
     assert!(page.contains("<path class=\"l i c"));
     // One that may be the best, but for what it may do to others.
     let one = &mut report.comparison.recommended[0];
     (one.scheme, one.undecided) = (None, vec!["jump-start+cubic".into()]);
-    assert!(plain(&report, 1000).contains("it cannot be told whether a gain is worth its cost"));
+    assert!(plain(&report, 1000).contains("no gain is shown to be worth its cost"));
 }
 
 #[test]
@@ -273,7 +277,35 @@ fn a_candidate_that_is_as_fast_is_named_also_if_it_shares_the_row_of_another() {
     let one = &mut report.comparison.recommended[0];
     assert!(one.scheme.is_some());
     one.as_fast = vec!["twin+cubic".into()];
-    assert!(html(&report).contains("As fast, as far as can be told: twin."));
+    assert!(html(&report).contains("As fast, as far as the simulations show: twin."));
+}
+
+#[test]
+fn candidates_that_may_be_as_fast_but_harm_too_much_are_named_in_terminal_and_page() {
+    let mut report = fixture::from_capture();
+    let size = report.comparison.recommended[0].size_bytes;
+    let one = &mut report.comparison.recommended[0];
+    assert_eq!(one.scheme.as_deref(), Some("jump-start+cubic"));
+    (one.max_harm, one.undecided) = (Some(1.1), vec!["hybrid-slow-start+cubic".into(), "twin+cubic".into()]);
+    let mut results = report.comparison.results.iter_mut();
+    let open =
+        results.find(|it| it.scheme == "hybrid-slow-start+cubic" && it.size_bytes == size).expect("compared");
+    open.harm = Some(Harm {
+        bulk: 1.08,
+        bulk_ci95: [1.03, 1.14],
+        request_response: 1.0,
+        request_response_ci95: [1.0; 2],
+        replications: 16,
+    });
+    let expected = "As fast or faster, but the harm may exceed the limit of 1.10 (harm, 95 % interval): hybrid-slow-start (1.08, 1.03 to 1.14) and twin.";
+    let page = html(&report).replace('\u{a0}', " ");
+    for shown in [plain(&report, 1000), page] {
+        assert_eq!(shown.matches(expected).count(), 1, "{shown}");
+    }
+    // A single size has it above its table, and once.
+    report.comparison.results.retain(|it| it.size_bytes == size);
+    report.comparison.recommended.truncate(1);
+    assert_eq!(plain(&report, 1000).matches(expected).count(), 1);
 }
 
 #[test]

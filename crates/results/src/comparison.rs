@@ -279,7 +279,8 @@ object! {
         /// Other candidates within the limits that are as fast as the fastest of them: the replications do not show that they take longer
         /// by as much as a difference worth having. By rank.
         @(default) as_fast: Vec<String> => nested,
-        /// Faster candidates that are passed over because it cannot be told whether their harm is within `max_harm`, the fastest first.
+        /// Candidates that are not recommended because their harm may exceed `max_harm`: those that end sooner than `scheme` or may be as
+        /// fast; without `scheme` those whose gain is worth having. By rank.
         @(default) undecided: Vec<String> => nested,
         /// Reason: a sentence without its full stop.
         why: String,

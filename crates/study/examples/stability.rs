@@ -1,41 +1,62 @@
-//! How often the recommendation for a capture changes with the draw: each capture is compared under several seeds, from which
-//! its paths, the replications over them and the bystanders are drawn anew.
+//! How often the recommendation for a capture changes with the draw, and what that costs: each capture is compared under several seeds,
+//! from which its paths, the replications over them and the bystanders are drawn anew.
 //!
 //! ```text
-//! cargo run --release -p firstflight-study --example stability -- CAPTURE… [--seeds N]
+//! cargo run --release -p firstflight-study --example stability -- CAPTURE… [--seeds N] [--runs N] [--same-paths] [--same-replications] [--fastest]
 //! ```
+//!
+//! `--same-paths` and `--same-replications` draw one of both only once, which separates the two causes; `--fastest` has no limits, so that
+//! harm has no part in the recommendation.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use firstflight_capture::read;
-use firstflight_results::{Comparison, InputFile, Recommended};
+use firstflight_results::{CompareReport, Harm, InputFile, Recommended, SampleSet, SchemeResult};
 use firstflight_scenario::Profile;
 use firstflight_study::compare::{
-    DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES, Input, Known, Limits, Request, compare,
+    Breadth, DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES, Input, Known, Limits, Request, compare,
     default_candidates,
 };
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
 
-/// Seeds of each capture, from 1 on.
+/// Seeds of each capture.
 const SEEDS: u64 = 10;
 
+/// Distance between seeds: replication `i` of seed `s` has the random streams of `s + i`, and those of two seeds must differ.
+const APART: u64 = 1000;
+
+/// Default limit of harm.
+const LIMIT: f64 = 1.1;
+
+/// What is drawn anew with each seed, and how.
+struct Ask {
+    seeds: u64,
+    runs: u32,
+    same_paths: bool,
+    same_replications: bool,
+    fastest: bool,
+}
+
 fn main() -> ExitCode {
-    let (captures, seeds) = match options(std::env::args().skip(1)) {
+    let (captures, ask) = match options(std::env::args().skip(1)) {
         Ok(options) => options,
         Err(why) => {
             eprintln!("{why}");
             return ExitCode::from(2);
         }
     };
-    println!("| capture | KB | pairs of seeds with different advice, % | advice, number of seeds |");
-    println!("|---|---:|---:|---|");
-    let mut all = vec![];
+    println!(
+        "| capture | KB | pairs of seeds with different advice, % | the other advice is later by, %: median, most | its harm, most | \
+         deviation between seeds, % | within a seed, % | advice, number of seeds |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---|");
+    let (mut all, mut later) = (vec![], vec![]);
     for capture in &captures {
-        let answers: Result<Vec<Comparison>, String> =
-            (1..=seeds).map(|seed| answer(capture, seed)).collect();
+        let answers: Result<Vec<CompareReport>, String> =
+            (0..ask.seeds).map(|number| answer(capture, number, &ask)).collect();
         let answers = match answers {
             Ok(answers) => answers,
             Err(why) => {
@@ -43,73 +64,204 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         };
-        for (at, size) in DEFAULT_SIZES.iter().enumerate() {
-            let mut advice: BTreeMap<String, u64> = BTreeMap::new();
-            for answer in &answers {
-                *advice
-                    .entry(answer.recommended.get(at).map_or_else(|| "no answer".into(), word))
-                    .or_default() += 1;
-            }
-            let pairs = |n: u64| n * n.saturating_sub(1);
-            let same: u64 = advice.values().map(|&n| pairs(n)).sum();
-            let differ = 1.0 - same as f64 / pairs(seeds) as f64;
-            all.push(differ);
-            let mut advice: Vec<(String, u64)> = advice.into_iter().collect();
-            advice.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-            let advice: Vec<String> = advice.iter().map(|(word, n)| format!("{word} {n}")).collect();
-            let name = capture.file_name().unwrap_or_default().to_string_lossy();
-            println!("| {name} | {} | {:.0} | {} |", size / 1000, 100.0 * differ, advice.join(", "));
+        let name = capture.file_name().unwrap_or_default().to_string_lossy();
+        for size in DEFAULT_SIZES {
+            let row = Row::of(&answers, size);
+            println!("| {name} | {} | {} |", size / 1000, row.cells());
+            all.push(row.differ);
+            later.extend(row.later);
         }
     }
-    println!("| **all** | | {:.0} | |", 100.0 * all.iter().sum::<f64>() / all.len() as f64);
+    later.sort_by(f64::total_cmp);
+    println!("| **all** | | {:.0} | {} | | | | |", 100.0 * mean(&all), median_and_most(&later));
     ExitCode::SUCCESS
 }
 
-fn options(mut words: impl Iterator<Item = String>) -> Result<(Vec<PathBuf>, u64), String> {
-    let (mut captures, mut seeds) = (vec![], SEEDS);
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--seeds" => {
-                let number = words.next().and_then(|word| word.parse().ok()).filter(|&number| number > 1);
-                seeds = number.ok_or("--seeds: expected a number above one")?;
+/// The advice of all seeds at one size.
+struct Row {
+    /// Share of the pairs of seeds whose advice differs.
+    differ: f64,
+    /// By how much longer a transfer takes with the advice of another seed on the paths of one seed, ascending, of all pairs that differ;
+    /// negative if it is sooner.
+    later: Vec<f64>,
+    /// Largest harm of the advice of another seed on the paths of one seed.
+    harm: Option<f64>,
+    /// Root mean square over the candidates of the standard deviation over seeds of the logarithm of the ratio to the present scheme,
+    /// and of its standard error within a seed.
+    deviations: [f64; 2],
+    advice: Vec<(String, u64)>,
+}
+
+impl Row {
+    fn of(answers: &[CompareReport], size: u64) -> Self {
+        let at: Vec<AtSize<'_>> = answers.iter().map(|report| AtSize { report, size }).collect();
+        let mut advice: BTreeMap<String, u64> = BTreeMap::new();
+        at.iter().for_each(|one| *advice.entry(one.word()).or_default() += 1);
+        let pairs = |n: u64| (n * n.saturating_sub(1)) as f64;
+        let same: f64 = advice.values().map(|&n| pairs(n)).sum();
+        let (mut later, mut harm) = (vec![], None);
+        for own in &at {
+            for other in at.iter().filter(|other| other.advice() != own.advice()) {
+                later.extend(own.ratio(other.advice(), own.advice()).map(|ratio| mean(&ratio).exp_m1()));
+                let bystanders = own.result(other.advice()).and_then(|it| it.harm);
+                let value = bystanders.map(|it: Harm| it.deciding(Some(LIMIT)).0);
+                harm = harm.into_iter().chain(value).reduce(f64::max);
             }
-            flag if flag.starts_with('-') => return Err(format!("{flag}: expected captures and --seeds N")),
+        }
+        later.sort_by(f64::total_cmp);
+        let mut advice: Vec<(String, u64)> = advice.into_iter().collect();
+        advice.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        let differ = 1.0 - same / pairs(at.len() as u64);
+        Self { differ, later, harm, deviations: deviations(&at), advice }
+    }
+
+    fn cells(&self) -> String {
+        let advice: Vec<String> = self.advice.iter().map(|(word, n)| format!("{word} {n}")).collect();
+        let harm = self.harm.map_or_else(|| "-".into(), |harm| format!("{harm:.2}"));
+        let [between, within] = self.deviations.map(|it| 100.0 * it);
+        format!(
+            "{:.0} | {} | {harm} | {between:.1} | {within:.1} | {}",
+            100.0 * self.differ,
+            median_and_most(&self.later),
+            advice.join(", ")
+        )
+    }
+}
+
+/// The answer of one seed at one size.
+struct AtSize<'a> {
+    report: &'a CompareReport,
+    size: u64,
+}
+
+impl<'a> AtSize<'a> {
+    fn recommended(&self) -> Option<&'a Recommended> {
+        self.report.comparison.recommended.iter().find(|it| it.size_bytes == self.size)
+    }
+
+    fn present(&self) -> &'a str {
+        self.report.comparison.present.as_deref().unwrap_or_default()
+    }
+
+    /// The candidate that an operator uses: the recommended one, or the present one.
+    fn advice(&self) -> &'a str {
+        self.recommended().and_then(|it| it.scheme.as_deref()).unwrap_or_else(|| self.present())
+    }
+
+    /// A recommendation in a word: a candidate, or why there is none.
+    fn word(&self) -> String {
+        match self.recommended() {
+            Some(Recommended { scheme: Some(scheme), .. }) => format!("`{scheme}`"),
+            Some(one) if one.undecided.is_empty() => "none".into(),
+            Some(_) => "none shown to be within the limits".into(),
+            None => "no answer".into(),
+        }
+    }
+
+    fn result(&self, scheme: &str) -> Option<&'a SchemeResult> {
+        let mut all = self.report.comparison.results.iter();
+        all.find(|it| it.size_bytes == self.size && it.scheme == scheme)
+    }
+
+    fn samples(&self, scheme: &str) -> Option<&'a SampleSet> {
+        let mut all = self.report.samples.iter();
+        all.find(|it| it.size_bytes == self.size && it.scheme == scheme)
+    }
+
+    /// Logarithms of the ratios of the times of two candidates, over the replications that both end.
+    fn ratio(&self, scheme: &str, other: &str) -> Option<Vec<f64>> {
+        let pairs = self.samples(scheme)?.samples.iter().zip(&self.samples(other)?.samples);
+        let all: Vec<f64> =
+            pairs.filter_map(|(a, b)| Some((a.completion_s? / b.completion_s?).ln())).collect();
+        (!all.is_empty()).then_some(all)
+    }
+}
+
+fn deviations(at: &[AtSize<'_>]) -> [f64; 2] {
+    let (mut between, mut within) = (vec![], vec![]);
+    for scheme in &at[0].report.comparison.schemes {
+        let of = |one: &AtSize<'_>| one.ratio(scheme, one.present());
+        let Some(ratios) = at.iter().map(of).collect::<Option<Vec<_>>>() else { continue };
+        let errors: Vec<f64> = ratios.iter().map(|one| variance(one) / one.len() as f64).collect();
+        if errors.iter().any(|&error| error > 0.0) {
+            within.push(mean(&errors));
+            between.push(variance(&ratios.iter().map(|one| mean(one)).collect::<Vec<_>>()));
+        }
+    }
+    [between, within].map(|all| if all.is_empty() { 0.0 } else { mean(&all).sqrt() })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    squares / (values.len().max(2) - 1) as f64
+}
+
+/// Median and largest of ascending shares, in per cent; a dash of none.
+fn median_and_most(ascending: &[f64]) -> String {
+    let Some(most) = ascending.last() else { return "-".into() };
+    let median = 0.5 * (ascending[(ascending.len() - 1) / 2] + ascending[ascending.len() / 2]);
+    format!("{:.1}, {:.1}", 100.0 * median, 100.0 * most)
+}
+
+fn options(mut words: impl Iterator<Item = String>) -> Result<(Vec<PathBuf>, Ask), String> {
+    let mut ask = Ask {
+        seeds: SEEDS,
+        runs: DEFAULT_REPLICATIONS,
+        same_paths: false,
+        same_replications: false,
+        fastest: false,
+    };
+    let mut captures = vec![];
+    while let Some(word) = words.next() {
+        let mut above_one = || -> Result<u32, String> {
+            let number = words.next().and_then(|word| word.parse().ok()).filter(|&number| number > 1);
+            number.ok_or_else(|| format!("{word}: expected a number above one"))
+        };
+        match word.as_str() {
+            "--seeds" => ask.seeds = above_one()?.into(),
+            "--runs" => ask.runs = above_one()?,
+            "--same-paths" => ask.same_paths = true,
+            "--same-replications" => ask.same_replications = true,
+            "--fastest" => ask.fastest = true,
+            flag if flag.starts_with('-') => {
+                return Err(format!(
+                    "{flag}: expected captures, --seeds N, --runs N, --same-paths, --same-replications or --fastest"
+                ));
+            }
             capture => captures.push(capture.into()),
         }
     }
-    if captures.is_empty() { Err("expected a capture".into()) } else { Ok((captures, seeds)) }
+    if captures.is_empty() { Err("expected a capture".into()) } else { Ok((captures, ask)) }
 }
 
-/// The default comparison of `firstflight compare CAPTURE --seed SEED`.
-fn answer(path: &Path, seed: u64) -> Result<Comparison, String> {
+/// The comparison of `firstflight compare CAPTURE --seed SEED`, but for what `ask` changes.
+fn answer(path: &Path, number: u64, ask: &Ask) -> Result<CompareReport, String> {
     let capture = read(path).map_err(|error| error.to_string())?;
     let file = InputFile { name: path.display().to_string(), bytes: 0, sha256: String::new() };
     let input = Input::Capture { file, capture: Box::new(capture), known: Known::default() };
     let schemes = default_candidates(&input, Profile::Linux, &Simulator, false);
+    let seed = |same: bool| 1 + if same { 0 } else { APART * number };
     let request = Request {
         input,
         schemes,
         sizes: DEFAULT_SIZES.into(),
         profile: Profile::Linux,
-        runs: DEFAULT_REPLICATIONS,
-        seed,
+        runs: ask.runs,
+        seed: seed(ask.same_replications),
         candidates: DEFAULT_CANDIDATES,
-        breadth: firstflight_study::compare::Breadth::All,
+        breadth: Breadth::All,
+        search_seed: Some(seed(ask.same_paths)),
         deployable: false,
-        harm: true,
-        limits: Limits::default(),
+        harm: !ask.fastest,
+        limits: Limits { fastest: ask.fastest, ..Limits::default() },
         memory: firstflight_study::memory::DEFAULT,
         command: String::new(),
         revision: String::new(),
     };
-    compare(&Simulator, &request, &Silent).map(|report| report.comparison).map_err(|error| error.to_string())
-}
-
-/// A recommendation in a word: a candidate, or why there is none.
-fn word(one: &Recommended) -> String {
-    match &one.scheme {
-        Some(scheme) => format!("`{scheme}`"),
-        None if one.undecided.is_empty() => "none".into(),
-        None => "none, cannot be told".into(),
-    }
+    compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())
 }

@@ -75,6 +75,7 @@ fn request(input: Input, schemes: Vec<Candidate>, size: u64) -> Request {
         deployable: false,
         candidates: DEFAULT_CANDIDATES,
         breadth: firstflight_study::compare::Breadth::All,
+        search_seed: None,
         harm: true,
         limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,

@@ -18,6 +18,7 @@ fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
         deployable: false,
         candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
         breadth: firstflight_study::compare::Breadth::All,
+        search_seed: None,
         harm: true,
         limits: Limits::default(),
         memory: 1 << 30,

@@ -21,6 +21,7 @@ fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
         deployable: false,
         candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
         breadth: firstflight_study::compare::Breadth::All,
+        search_seed: None,
         harm: false,
         limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,

@@ -93,6 +93,7 @@ fn every_extreme_is_compared_or_refused_in_one_line() {
             deployable: false,
             candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
             breadth: firstflight_study::compare::Breadth::All,
+            search_seed: None,
             harm: false,
             limits: Limits::default(),
             memory: firstflight_study::memory::DEFAULT,

@@ -46,6 +46,7 @@ fn forecast_of(capture: Capture, name: &str, scheme: &str, sizes: &[u64]) -> Com
         deployable: false,
         candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
         breadth: firstflight_study::compare::Breadth::All,
+        search_seed: None,
         harm: false,
         limits: Limits::default(),
         memory: firstflight_study::memory::DEFAULT,

@@ -35,7 +35,7 @@ pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
                 "open circle the 95th percentile. The difference is that of the medians; it is coloured if it is worth having: "
                 "at least " (worth_having()) ", and beyond its interval. "
                 @if comparison.results.iter().any(|it| it.harm.is_some()) {
-                    "Harm: “cannot tell” if the replications do not show whether it is within the limit. "
+                    "Harm: “may be above” if the replications do not show whether it is within the limit. "
                 }
                 span.tie { "=" } " marks schemes whose difference from the best is not worth having."
             }
@@ -173,7 +173,7 @@ fn harm(result: &SchemeResult, limit: Option<f64>) -> Markup {
         @match within {
             Some(true) => {}
             Some(false) => { span.ci { "above the limit" } }
-            None => { span.ci { "cannot tell" } }
+            None => { span.ci { "may be above the limit" } }
         }
     }
 }

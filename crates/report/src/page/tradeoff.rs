@@ -17,7 +17,7 @@ pub(super) fn section(pictures: &[Tradeoff]) -> Markup {
                     "Harm is the time that a bystander takes at the same bottleneck, divided by its time beside the present "
                     "default; of a bulk transfer and a request-response flow, the one that decides on the limit. The line through a mark is "
                     "the 95\u{a0}% interval. Above the dashed line the harm is more than the limit; where a line crosses it, it "
-                    "cannot be told. The recommended scheme has a ring."
+                    "may be. The recommended scheme has a ring."
                 }
                 div.panels {
                     @for picture in pictures {

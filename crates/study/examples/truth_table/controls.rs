@@ -60,6 +60,7 @@ pub(crate) fn request(input: Input, schemes: Vec<SchemeSpec>, sizes: Vec<u64>, b
     Request {
         candidates: firstflight_study::compare::DEFAULT_CANDIDATES,
         breadth,
+        search_seed: None,
         harm: false,
         limits: Limits::default(),
         deployable: false,

@@ -68,6 +68,8 @@ pub struct Request {
     pub candidates: u32,
     /// Paths from which forecasts are drawn: all that explain the capture, except in experiments.
     pub breadth: Breadth,
+    /// Seed of the search for the paths that explain a capture. `None` is `seed`, except in experiments.
+    pub search_seed: Option<u64>,
     /// Whether a candidate that no deployed stack has is refused.
     pub deployable: bool,
     /// Whether the harm to bystanders is measured. Without it no limit of harm holds.

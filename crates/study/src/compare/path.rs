@@ -232,7 +232,7 @@ impl<'a> Subject<'a> {
             connections,
             given,
             longer: self.longer,
-            seed: request.seed,
+            seed: request.search_seed.unwrap_or(request.seed),
             candidates: request.candidates,
             breadth: request.breadth,
         };
