@@ -6,7 +6,8 @@
 //! ```
 //!
 //! `--same-paths` and `--same-replications` draw one of both only once, which separates the two causes; `--fastest` has no limits, so that
-//! harm has no part in the recommendation.
+//! harm has no part in the recommendation. Two seeds disagree if both decide, for different candidates: the present one counts where no gain
+//! is worth its cost. A seed that finds none shown to be within the limits does not decide.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,11 +50,11 @@ fn main() -> ExitCode {
         }
     };
     println!(
-        "| capture | KB | pairs of seeds with different advice, % | the other advice is later by, %: median, most | its harm, most | \
-         deviation between seeds, % | within a seed, % | advice, number of seeds |"
+        "| capture | KB | pairs of seeds that disagree, % | one of both decides, % | the other advice is later by, %: median, most | \
+         its harm, most | deviation between seeds, % | within a seed, % | advice, number of seeds |"
     );
-    println!("|---|---:|---:|---:|---:|---:|---:|---|");
-    let (mut all, mut later) = (vec![], vec![]);
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---|");
+    let (mut all, mut one, mut later) = (vec![], vec![], vec![]);
     for capture in &captures {
         let answers: Result<Vec<CompareReport>, String> =
             (0..ask.seeds).map(|number| answer(capture, number, &ask)).collect();
@@ -69,18 +70,22 @@ fn main() -> ExitCode {
             let row = Row::of(&answers, size);
             println!("| {name} | {} | {} |", size / 1000, row.cells());
             all.push(row.differ);
+            one.push(row.one_decides);
             later.extend(row.later);
         }
     }
     later.sort_by(f64::total_cmp);
-    println!("| **all** | | {:.0} | {} | | | | |", 100.0 * mean(&all), median_and_most(&later));
+    let [all, one] = [all, one].map(|shares| 100.0 * mean(&shares));
+    println!("| **all** | | {all:.0} | {one:.0} | {} | | | | |", median_and_most(&later));
     ExitCode::SUCCESS
 }
 
 /// The advice of all seeds at one size.
 struct Row {
-    /// Share of the pairs of seeds whose advice differs.
+    /// Share of the pairs of seeds that disagree.
     differ: f64,
+    /// Share of the pairs of seeds of which one decides.
+    one_decides: f64,
     /// By how much longer a transfer takes with the advice of another seed on the paths of one seed, ascending, of all pairs that differ;
     /// negative if it is sooner.
     later: Vec<f64>,
@@ -97,22 +102,23 @@ impl Row {
         let at: Vec<AtSize<'_>> = answers.iter().map(|report| AtSize { report, size }).collect();
         let mut advice: BTreeMap<String, u64> = BTreeMap::new();
         at.iter().for_each(|one| *advice.entry(one.word()).or_default() += 1);
-        let pairs = |n: u64| (n * n.saturating_sub(1)) as f64;
-        let same: f64 = advice.values().map(|&n| pairs(n)).sum();
-        let (mut later, mut harm) = (vec![], None);
+        let (mut later, mut harm, mut one_decides) = (vec![], None, 0);
         for own in &at {
-            for other in at.iter().filter(|other| other.advice() != own.advice()) {
+            one_decides += at.iter().filter(|other| own.decides() != other.decides()).count();
+            let decide = at.iter().filter(|other| own.decides() && other.decides());
+            for other in decide.filter(|other| other.advice() != own.advice()) {
                 later.extend(own.ratio(other.advice(), own.advice()).map(|ratio| mean(&ratio).exp_m1()));
                 let bystanders = own.result(other.advice()).and_then(|it| it.harm);
                 let value = bystanders.map(|it: Harm| it.deciding(Some(LIMIT)).0);
                 harm = harm.into_iter().chain(value).reduce(f64::max);
             }
         }
+        let pairs = (at.len() * (at.len() - 1)) as f64;
+        let (differ, one_decides) = (later.len() as f64 / pairs, one_decides as f64 / pairs);
         later.sort_by(f64::total_cmp);
         let mut advice: Vec<(String, u64)> = advice.into_iter().collect();
         advice.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-        let differ = 1.0 - same / pairs(at.len() as u64);
-        Self { differ, later, harm, deviations: deviations(&at), advice }
+        Self { differ, one_decides, later, harm, deviations: deviations(&at), advice }
     }
 
     fn cells(&self) -> String {
@@ -120,8 +126,9 @@ impl Row {
         let harm = self.harm.map_or_else(|| "-".into(), |harm| format!("{harm:.2}"));
         let [between, within] = self.deviations.map(|it| 100.0 * it);
         format!(
-            "{:.0} | {} | {harm} | {between:.1} | {within:.1} | {}",
+            "{:.0} | {:.0} | {} | {harm} | {between:.1} | {within:.1} | {}",
             100.0 * self.differ,
+            100.0 * self.one_decides,
             median_and_most(&self.later),
             advice.join(", ")
         )
@@ -146,6 +153,11 @@ impl<'a> AtSize<'a> {
     /// The candidate that an operator uses: the recommended one, or the present one.
     fn advice(&self) -> &'a str {
         self.recommended().and_then(|it| it.scheme.as_deref()).unwrap_or_else(|| self.present())
+    }
+
+    /// Whether the advice is to use a candidate, or that no gain is worth its cost.
+    fn decides(&self) -> bool {
+        self.recommended().is_some_and(|it| it.scheme.is_some() || it.undecided.is_empty())
     }
 
     /// A recommendation in a word: a candidate, or why there is none.

@@ -41,6 +41,8 @@ struct AtSize {
     size: u64,
     /// Packets of one run, at most.
     packets: f64,
+    /// Scene of each replication so far.
+    scenes: Vec<Scene>,
     /// Times beside the present scheme, by replication; `None` if a bystander did not end.
     present: Vec<Option<Times>>,
     /// Times beside each candidate, of its first replications.
@@ -67,6 +69,7 @@ impl Bystanders {
             all.extend(sizes.iter().map(|&size| AtSize {
                 size,
                 packets: packets(size),
+                scenes: vec![],
                 present: vec![],
                 beside: vec![vec![]; candidates.len()],
             }));
@@ -118,11 +121,18 @@ impl AtSize {
         Ratios::of(&self.beside[place], &self.present)
     }
 
-    fn replications(&self) -> u32 {
-        self.present.len() as u32
+    /// Replications of the candidate at `place`.
+    fn replications(&self, place: usize) -> u32 {
+        self.beside[place].len() as u32
     }
 
-    /// Runs the replications up to number `until` of the candidates at `places`, which have had all so far.
+    /// Runs by which the candidate at `place` gets twice as many replications.
+    fn runs_to_double(&self, place: usize) -> u32 {
+        let own = self.replications(place);
+        own + (2 * own).saturating_sub(self.present.len() as u32)
+    }
+
+    /// Runs the replications up to number `until` of the candidates at `places`, and of the present scheme.
     fn extend(
         &mut self,
         bench: &Bench<'_>,
@@ -132,30 +142,28 @@ impl AtSize {
         until: u32,
         progress: &dyn Progress,
     ) -> Result<(), Error> {
-        let replications: Vec<u32> = (self.replications()..until).collect();
-        let scenes = try_map(&replications, |&index| Scene::of(bench, present, self.size, index))?;
+        let new: Vec<u32> = (self.scenes.len() as u32..until).collect();
+        self.scenes.extend(try_map(&new, |&index| Scene::of(bench, present, self.size, index))?);
         // The same run twice has the same times.
         let (own, others): (Vec<usize>, Vec<usize>) =
             places.iter().partition(|&&place| candidates[place] == *present);
-        let tasks = scenes.iter().flat_map(|scene| {
-            let others = others.iter().map(|&place| &candidates[place]);
-            std::iter::once(present).chain(others).map(move |candidate| (scene, candidate))
-        });
-        let tasks: Vec<(&Scene, &Candidate)> = tasks.collect();
-        let times = try_map(&tasks, |(scene, candidate)| {
+        let until = until as usize;
+        let of_present = (self.present.len()..until).map(|index| (index, None));
+        let of_others = others
+            .iter()
+            .flat_map(|&place| (self.beside[place].len()..until).map(move |index| (index, Some(place))));
+        let tasks: Vec<(usize, Option<usize>)> = of_present.chain(of_others).collect();
+        let times = try_map(&tasks, |&(index, place)| {
             go_on(progress)?;
-            let times = scene.run(bench, candidate)?;
+            let times = self.scenes[index].run(bench, place.map_or(present, |place| &candidates[place]))?;
             progress.advance(1);
             Ok::<_, Error>(times)
         })?;
-        for replication in times.chunks(others.len() + 1) {
-            self.present.push(replication[0]);
-            for (&place, &times) in others.iter().zip(&replication[1..]) {
-                self.beside[place].push(times);
-            }
-            for &place in &own {
-                self.beside[place].push(replication[0]);
-            }
+        for ((_, place), times) in tasks.into_iter().zip(times) {
+            place.map_or(&mut self.present, |place| &mut self.beside[place]).push(times);
+        }
+        for place in own {
+            self.beside[place] = self.present[..until].to_vec();
         }
         Ok(())
     }

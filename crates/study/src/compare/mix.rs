@@ -24,7 +24,7 @@ use super::replication::Replication;
 use super::summary::{self, Cell, References, Replications};
 use super::{
     Answer, Bench, Extent, Input, Request, Run, advise, ascending, baseline, contenders, harm_sizes,
-    present_label, provenance, trace,
+    present_label, provenance, share_harm, trace,
 };
 use crate::advice::harm::{Part, settle};
 use crate::advice::how::{Route, how_on};
@@ -155,6 +155,7 @@ impl<'a> Mix<'a> {
         for row in &mut results {
             self.add_costs(row, &at(row.size_bytes).shares);
         }
+        share_harm(&mut results);
         let traces = try_map(&order, |&cell| {
             let (at, scheme, runs) = &runs[cell];
             let nearest = summary::nearest_to_median(runs);

@@ -20,7 +20,7 @@ mod summary;
 
 use firstflight_scenario::{Candidate, Error, Places, Problem, Profile, Settings};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::advice::harm::{Bystanders, Contender, HarmBySize, Part, settle};
 use crate::advice::how;
@@ -30,7 +30,7 @@ use crate::parallel::{try_map, with_threads};
 use crate::progress::Progress;
 use captured::Captured;
 use firstflight_results::{
-    CompareReport, Comparison, Provenance, Risk, Sample, SampleSet, SchemeResult, Trace,
+    CompareReport, Comparison, Harm, Provenance, Risk, Sample, SampleSet, SchemeResult, Trace,
 };
 use networks::Networks;
 use path::Subject;
@@ -355,11 +355,24 @@ fn advise(
         let at = sizes.iter().position(|&size| size == result.size_bytes);
         result.harm = at.and_then(|at| harm.get(at)?.get(place).copied().flatten());
     }
+    share_harm(&mut comparison.results);
     comparison.recommended = recommended::recommended(
         &comparison.results,
         &request.sizes,
         &question(comparison, samples, request, subject),
     );
+}
+
+/// Gives equal candidates the harm of the one that stands for them, if that has more replications.
+fn share_harm(results: &mut [SchemeResult]) {
+    let of = |it: &SchemeResult| ((it.size_bytes, it.scheme.clone()), it.harm);
+    let known: BTreeMap<(u64, String), Option<Harm>> = results.iter().map(of).collect();
+    for row in results {
+        let Some(other) = row.same_as.clone() else { continue };
+        let shared = known.get(&(row.size_bytes, other)).copied().flatten();
+        let more = |harm: &Harm| row.harm.is_some_and(|own| own.replications < harm.replications);
+        row.harm = shared.filter(more).or(row.harm);
+    }
 }
 
 fn question<'a>(
@@ -382,15 +395,16 @@ fn question<'a>(
     }
 }
 
-/// The candidates that could be recommended at each of `sizes`.
+/// The candidates that could be recommended at each of `sizes`, in the order of their times.
 fn contenders(results: &[SchemeResult], sizes: &[u64], question: &Question<'_>) -> Vec<Vec<Contender>> {
-    let contender = |it: &SchemeResult| {
-        let place = question.candidates.iter().position(|scheme| scheme.label() == it.scheme)?;
-        Some(Contender { place, median: it.completion_s?.median })
-    };
+    let place = |it: &SchemeResult| question.candidates.iter().position(|scheme| scheme.label() == it.scheme);
     let of_size = |&size: &u64| {
         let all = recommended::contenders(results, size, question);
-        all.into_iter().filter_map(contender).collect()
+        let contender = |it: &&SchemeResult| {
+            let faster = all.iter().filter(|other| question.later(it, other));
+            Some(Contender { place: place(it)?, later_than: faster.filter_map(|it| place(it)).collect() })
+        };
+        all.iter().filter_map(contender).collect()
     };
     sizes.iter().map(of_size).collect()
 }

@@ -113,7 +113,8 @@ pub(super) fn recommended(
     sizes.into_iter().map(of_size).collect()
 }
 
-/// Results of one size that may be recommended if their harm is within the limit, in their order; none without an answer.
+/// Results of one size that may be recommended if their harm is within the limit, the fastest first, and of equal ones the one that stands for
+/// them; none without an answer.
 pub(super) fn contenders<'a>(
     results: &'a [SchemeResult],
     size_bytes: u64,
@@ -129,8 +130,13 @@ pub(super) fn contenders<'a>(
         Some(base) => it.unfinished <= base.unfinished && question.gains(it),
         None => true,
     };
-    let all = ranked.iter().copied().filter(|it| it.completion_s.is_some() && cost.drops_more(it).is_none());
-    all.filter(gains).collect()
+    let all = ranked.iter().copied().filter(|it| it.completion_s.is_some() && it.same_as.is_none());
+    let all = all.filter(|it| cost.drops_more(it).is_none());
+    let mut all: Vec<&SchemeResult> = all.filter(gains).collect();
+    if let Some(&first) = all.first() {
+        all.sort_by(|a, b| question.ratio(a, first).0.total_cmp(&question.ratio(b, first).0));
+    }
+    all
 }
 
 /// The scheme to use at one size.
@@ -370,7 +376,7 @@ impl Question<'_> {
     }
 
     /// Whether the replications show that a result takes longer than another one by a difference worth having.
-    fn later(&self, result: &SchemeResult, than: &SchemeResult) -> bool {
+    pub(super) fn later(&self, result: &SchemeResult, than: &SchemeResult) -> bool {
         self.ratio(result, than).1[0] >= 1.0 + PairedDifference::WORTH_HAVING
     }
 

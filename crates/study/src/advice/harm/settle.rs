@@ -1,15 +1,20 @@
-//! Further looks at candidates whose harm is near the limit.
+//! Further looks at candidates that could be recommended.
 //!
 //! The interval of a ratio is that of a ratio of means over paired replications (W. G. Cochran, "Sampling Techniques", 3rd
 //! ed. 1977, chapter 6). The age of the bulk flow decides most of the harm of a small transfer. Ages are therefore spread
 //! evenly, and the error is that of a systematic sample, from the differences between neighbouring ages (K. M. Wolter, "An
 //! Investigation of Some Estimators of Variance for Systematic Sampling", Journal of the American Statistical Association
-//! 79(388), 1984). All candidates have a first number of replications. Those that are not known to be within the limit or above it, and
-//! that could be recommended, then have twice as many, until that is known, or the work is spent. Before the last look three
-//! standard errors decide, so that the looks together are wrong hardly more often than the last alone (J. L. Haybittle, British
-//! Journal of Radiology 44, 1971).
+//! 79(388), 1984).
+//!
+//! All candidates have a first number of replications. Then the fastest one that is not known to be above the limit has twice as many,
+//! until that is known or the work is spent, and the next one follows, until one is within the limit: from there on only those that
+//! may be as fast as it have further looks. Before the last look three standard errors decide, so that the looks together are wrong hardly more
+//! often than the last alone (J. L. Haybittle, British Journal of Radiology 44, 1971).
+//!
+//! A bystander that waits for a timeout in one replication of dozens decides on its harm, and fewer replications may have none: their
+//! interval is then narrow, and wrong. A candidate is therefore not within the limit before it has [`CONFIRMED`] replications.
 
-use firstflight_results::{Harm, PairedDifference};
+use firstflight_results::Harm;
 use firstflight_scenario::{Candidate, Error};
 
 use super::ratio::{Ratio, Ratios};
@@ -20,15 +25,21 @@ use crate::progress::Progress;
 /// Packets of all further looks.
 const FURTHER_PACKETS: f64 = 4e7;
 
-/// Standard errors between harm and limit that decide before the last look.
+/// Standard errors between harm and limit that decide before the last look, and after it: those of an interval of 95 %.
 const SURE: f64 = 3.0;
+const LAST: f64 = 2.0;
+
+/// Replications without which harm is not known to be within the limit. An event that 64 replications do not show has a probability below
+/// 3 / 64, with 95 % confidence (J. A. Hanley, A. Lippman-Hand, "If Nothing Goes Wrong, Is Everything All Right?", JAMA 249(13), 1983): if it
+/// doubles the time of a bystander, it changes the harm by less than 0.05, half of the default limit's tenth.
+const CONFIRMED: u32 = 64;
 
 /// A candidate that could be recommended at a size.
 pub(crate) struct Contender {
     /// Its place among the candidates.
     pub(crate) place: usize,
-    /// Its median completion time, seconds.
-    pub(crate) median: f64,
+    /// Places of the contenders than which it is known to take longer.
+    pub(crate) later_than: Vec<usize>,
 }
 
 /// One of the paths of a mix: its share, its bench, and its bystanders.
@@ -40,7 +51,8 @@ pub(crate) struct Part<'a> {
 }
 
 /// Further looks at each size, until it is known of those contenders that could be recommended for all `parts` together whether
-/// their harm is within `limit`. Each time the part that is least sure for its share has twice as many replications.
+/// their harm is within `limit`. The contenders of a size are in the order of their times. Each time the part that is least sure for its share
+/// has twice as many replications.
 ///
 /// # Errors
 /// If the host refuses a run, or the progress is stopped.
@@ -54,25 +66,57 @@ pub(crate) fn settle(
     let mut left = FURTHER_PACKETS;
     for (at, of_size) in contenders.iter().enumerate() {
         let mut own = left / (contenders.len() - at) as f64;
+        // Places of the candidates that have had their last look.
+        let mut done: Vec<usize> = vec![];
         loop {
             let of_parts: Vec<(f64, &AtSize)> =
                 parts.iter().map(|part| (part.shares[at], &part.bystanders.sizes[at])).collect();
-            let open = open(&|place| mixed(&of_parts, place), limit, of_size);
-            let Some(part) = least_sure(&of_parts, &open).map(|index| &mut parts[index]) else { break };
-            let Bystanders { present, sizes, .. } = &mut *part.bystanders;
-            let bystanders = &mut sizes[at];
-            let more = bystanders.replications();
-            let runs = (open.len() as u64 + 1) * u64::from(more);
-            let work = bystanders.packets * runs as f64;
-            if work > own {
-                break;
-            }
+            let Some(place) = unsure(&of_parts, limit, of_size, &done) else { break };
+            let part = least_sure(&of_parts, place).map(|part| {
+                let runs = of_parts[part].1.runs_to_double(place);
+                (part, runs, of_parts[part].1.packets * f64::from(runs))
+            });
+            let Some((part, runs, work)) = part.filter(|(.., work)| *work <= own) else {
+                done.push(place);
+                continue;
+            };
             (own, left) = (own - work, left - work);
-            progress.begin("harm near its limit", runs);
-            bystanders.extend(&part.bench, present, candidates, &open, 2 * more, progress)?;
+            progress.begin("harm near its limit", runs.into());
+            let Part { bench, bystanders, .. } = &mut parts[part];
+            let Bystanders { present, sizes, .. } = &mut **bystanders;
+            let until = 2 * sizes[at].replications(place);
+            sizes[at].extend(bench, present, candidates, &[place], until, progress)?;
         }
     }
     Ok(())
+}
+
+/// Place of the first contender that needs a further look; `None` if no one does. One that is known to take longer than another one
+/// within the limit does not.
+fn unsure(parts: &[(f64, &AtSize)], limit: f64, contenders: &[Contender], done: &[usize]) -> Option<usize> {
+    let mut within: Vec<usize> = vec![];
+    for it in contenders {
+        // A candidate beside which a bystander did not end stays so.
+        let Some(both) = mixed(parts, it.place) else { continue };
+        if it.later_than.iter().any(|place| within.contains(place)) {
+            continue;
+        }
+        let last = done.contains(&it.place);
+        let known = is_within(both, limit, if last { LAST } else { SURE });
+        match known {
+            Some(true) if last || confirmed(parts, it.place) => within.push(it.place),
+            Some(false) => {}
+            _ if last => {}
+            _ => return Some(it.place),
+        }
+    }
+    None
+}
+
+/// Whether a candidate has enough replications in all parts together.
+fn confirmed(parts: &[(f64, &AtSize)], place: usize) -> bool {
+    let counted = parts.iter().filter(|(share, _)| *share > 0.0);
+    counted.map(|(_, of_size)| of_size.replications(place)).sum::<u32>() >= CONFIRMED
 }
 
 /// Harm to both bystanders of the candidate at `place`, over all parts by their share; `None` if a bystander did not end.
@@ -91,38 +135,26 @@ fn mixed(parts: &[(f64, &AtSize)], place: usize) -> Option<[Ratio; 2]> {
     (total > 0.0).then(|| [ratio(0), ratio(1)])
 }
 
-/// The part whose harm of the `open` candidates has the largest standard error for its share, of those that can have more
-/// replications; `None` if nothing is open.
-fn least_sure(parts: &[(f64, &AtSize)], open: &[usize]) -> Option<usize> {
+/// The part whose harm of the candidate at `place` has the largest standard error for its share, of those that can have more
+/// replications; `None` if there is none.
+fn least_sure(parts: &[(f64, &AtSize)], place: usize) -> Option<usize> {
     let error = |&(share, of_size): &(f64, &AtSize)| {
-        let errors = open.iter().filter_map(|&place| of_size.harm(place)).flat_map(Ratios::both);
-        share * errors.map(|ratio| ratio.error).fold(0.0, f64::max)
+        let both = of_size.harm(place).map(Ratios::both);
+        share * both.into_iter().flatten().map(|ratio| ratio.error).fold(0.0, f64::max)
     };
-    let can = |part: &(usize, &(f64, &AtSize))| 2 * part.1.1.replications() <= Bench::MOST;
-    let errors = parts.iter().enumerate().filter(can).map(|(index, part)| (index, error(part)));
-    let unsure = errors.filter(|(_, error)| *error > 0.0);
-    unsure.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index)
+    let can =
+        |&&(share, of_size): &&(f64, &AtSize)| share > 0.0 && 2 * of_size.replications(place) <= Bench::MOST;
+    let all = parts.iter().enumerate().filter(|(_, part)| can(part));
+    all.max_by(|a, b| error(a.1).total_cmp(&error(b.1))).map(|(index, _)| index)
 }
 
-/// Places of the contenders of which it is not known whether they are within the limit, and that are as fast as every one that
-/// is known to be.
-fn open(harm: &dyn Fn(usize) -> Option<[Ratio; 2]>, limit: f64, contenders: &[Contender]) -> Vec<usize> {
-    // A candidate beside which a bystander did not end stays so.
-    let known: Vec<(&Contender, Option<bool>)> =
-        contenders.iter().filter_map(|it| Some((it, surely_within(harm(it.place)?, limit)))).collect();
-    let within = known.iter().filter(|(_, within)| *within == Some(true)).map(|(it, _)| it.median);
-    let latest = within.fold(f64::INFINITY, f64::min) * (1.0 + PairedDifference::WORTH_HAVING);
-    let open = known.iter().filter(|(it, within)| within.is_none() && it.median <= latest);
-    open.map(|(it, _)| it.place).collect()
-}
-
-/// Whether both are within the limit, as far as [`SURE`] standard errors show it.
-fn surely_within(both: [Ratio; 2], limit: f64) -> Option<bool> {
-    if both.iter().any(|ratio| ratio.value - SURE * ratio.error > limit) {
+/// Whether both are within the limit, as far as this number of standard errors shows it.
+fn is_within(both: [Ratio; 2], limit: f64, sure: f64) -> Option<bool> {
+    if both.iter().any(|ratio| ratio.value - sure * ratio.error > limit) {
         return Some(false);
     }
     let within =
-        |ratio: &Ratio| ratio.value <= limit && ratio.value + SURE * ratio.error <= Harm::most(limit);
+        |ratio: &Ratio| ratio.value <= limit && ratio.value + sure * ratio.error <= Harm::most(limit);
     both.iter().all(within).then_some(true)
 }
 
@@ -135,43 +167,59 @@ mod tests {
         Some(Times { age: 0.0, bulk, request_response })
     }
 
-    /// Sixteen times of a bulk flow, by turns two above `mean` by `spread` and two below: seven of fifteen successive
-    /// differences are twice the spread, and the standard error is spread * sqrt(7 * 4 / (2 * 16 * 15)), 0.0242 for 0.1.
-    fn sixteen(mean: f64, spread: f64) -> Vec<Option<Times>> {
-        (0..16).map(|index| times(mean + if index % 4 < 2 { spread } else { -spread }, 1.0)).collect()
+    /// `count` times of a bulk flow, by turns two above `mean` by `spread` and two below. Of 16, seven of fifteen successive
+    /// differences are twice the spread, and the standard error is spread * sqrt(7 * 4 / (2 * 16 * 15)), 0.0242 for 0.1; of 64, 31 of 63 are,
+    /// and it is 0.0124.
+    fn by_turns(count: usize, mean: f64, spread: f64) -> Vec<Option<Times>> {
+        (0..count).map(|index| times(mean + if index % 4 < 2 { spread } else { -spread }, 1.0)).collect()
     }
 
     fn at_size(beside: Vec<Vec<Option<Times>>>) -> AtSize {
-        AtSize { size: 30_000, packets: 1.0, present: sixteen(1.0, 0.0), beside }
+        AtSize { size: 30_000, packets: 1.0, scenes: vec![], present: by_turns(64, 1.0, 0.0), beside }
     }
 
     #[test]
-    fn contenders_that_could_be_recommended_and_are_near_the_limit_are_open() {
-        // within: 1 + 3 * 0.0242 < 1.122; near: 1.06; above: 1.2 - 3 * 0.0242 > 1.1
-        let all = at_size(vec![sixteen(1.0, 0.1), sixteen(1.06, 0.1), sixteen(1.2, 0.1), vec![None; 16]]);
-        let harm = |place: usize| all.harm(place).map(Ratios::both);
-        let contender = |&(place, median): &(usize, f64)| Contender { place, median };
-        let of = |all: &[(usize, f64)]| {
-            let contenders: Vec<Contender> = all.iter().map(contender).collect();
-            open(&harm, 1.1, &contenders)
+    fn the_fastest_contender_that_may_be_within_the_limit_has_the_next_look() {
+        let all = at_size(vec![
+            // Within: 1 + 3 * 0.0124 < 1.122.
+            by_turns(64, 1.0, 0.1),
+            // Open: 1.09 + 2 * 0.0124 < 1.122 < 1.09 + 3 * 0.0124.
+            by_turns(64, 1.09, 0.1),
+            // Above: 1.2 - 3 * 0.0124 > 1.1.
+            by_turns(64, 1.2, 0.1),
+            vec![None; 64],
+            // Within, as far as sixteen can show it.
+            by_turns(16, 1.0, 0.0),
+        ]);
+        let contender =
+            |&(place, later_than): &(usize, &[usize])| Contender { place, later_than: later_than.into() };
+        let of = |all_of: &[(usize, &[usize])], done: &[usize]| {
+            let contenders: Vec<Contender> = all_of.iter().map(contender).collect();
+            unsure(&[(1.0, &all)], 1.1, &contenders, done)
         };
-        assert_eq!(of(&[(0, 2.0), (1, 1.0), (2, 0.5), (3, 0.1)]), [1]);
-        // One within the limit is faster by more than two hundredths.
-        assert_eq!(of(&[(0, 1.0), (1, 1.03)]), [0; 0]);
-        assert_eq!(of(&[(0, 1.0), (1, 1.01)]), [1]);
+        assert_eq!(of(&[(3, &[]), (2, &[]), (1, &[]), (0, &[])], &[]), Some(1));
+        assert_eq!(of(&[(0, &[]), (1, &[0])], &[]), None, "one within the limit is known to be faster");
+        assert_eq!(of(&[(0, &[]), (1, &[])], &[]), Some(1), "it may be as fast");
+        assert_eq!(of(&[(2, &[]), (1, &[2])], &[]), Some(1), "the faster one is above");
+        assert_eq!(of(&[(4, &[]), (0, &[])], &[]), Some(4), "sixteen replications are few");
+        // After its last look an interval of 95 % decides, and few replications do.
+        assert_eq!(of(&[(1, &[]), (4, &[1])], &[1]), None);
+        assert_eq!(of(&[(4, &[]), (1, &[4])], &[4]), None);
     }
 
     #[test]
     fn the_harm_in_a_mix_is_the_mean_by_share_and_the_part_with_the_largest_error_for_its_share_is_least_sure()
      {
-        let (first, second) = (at_size(vec![sixteen(1.2, 0.1)]), at_size(vec![sixteen(1.0, 0.2)]));
+        let (first, second) = (at_size(vec![by_turns(16, 1.2, 0.1)]), at_size(vec![by_turns(16, 1.0, 0.2)]));
         let parts = [(0.6, &first), (0.2, &second)];
         // (0.6 * 1.2 + 0.2 * 1) / 0.8 = 1.15; sqrt((0.75 * 0.1)^2 + (0.25 * 0.2)^2) * 0.24152 = 0.021771.
         let [bulk, requests] = mixed(&parts, 0).expect("all ended");
         assert!((bulk.value - 1.15).abs() < 1e-12 && (bulk.error - 0.021_771).abs() < 1e-6, "{bulk:?}");
         assert!((requests.value - 1.0).abs() < 1e-12 && requests.error == 0.0, "{requests:?}");
         // 0.6 * 0.1 is more than 0.2 * 0.2.
-        assert_eq!(least_sure(&parts, &[0]), Some(0));
-        assert_eq!(least_sure(&parts, &[]), None);
+        assert_eq!(least_sure(&parts, 0), Some(0));
+        assert_eq!(least_sure(&[(0.0, &first), (0.2, &second)], 0), Some(1));
+        // Sixteen replications of each are no 64.
+        assert!(!confirmed(&parts, 0));
     }
 }
