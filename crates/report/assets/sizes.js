@@ -7,13 +7,13 @@ const sizes = (data) => {
 
   const build = () => {
     const relative = measure() === "relative";
-    const base = data.baseline === null ? "" : data.schemes[data.baseline].name;
+    const base = data.reference === null ? "" : data.schemes[data.reference].name;
     document.getElementById("sizes-caption").textContent = relative
       ? `Difference of the medians from ${base}, with the same random numbers; negative is sooner`
       : "Median completion time";
     const visible = shown();
     const schemes = data.schemes.map((s, i) => ({ ...s, i }))
-      .filter((s) => visible.has(s.i) && !(relative && s.i === data.baseline));
+      .filter((s) => visible.has(s.i) && !(relative && s.i === data.reference));
     const points = [];
     for (const result of data.results) {
       const slot = schemes.findIndex((s) => s.i === result.scheme);

@@ -81,8 +81,7 @@ struct Size<'a> {
     best: Option<&'a SchemeResult>,
     spread: Spread,
     names: &'a Names,
-    /// Networks of a mix.
-    groups: &'a [NetworkResult],
+    comparison: &'a Comparison,
 }
 
 impl<'a> Size<'a> {
@@ -93,11 +92,11 @@ impl<'a> Size<'a> {
         let named =
             |label: Option<&String>| label.and_then(|label| of_size().find(|result| result.scheme == *label));
         let recommended = comparison.recommended.iter().find(|one| one.size_bytes == bytes);
-        let base = named(comparison.present.as_ref().or(comparison.baseline.as_ref()));
+        let base = named(comparison.reference());
         let best = named(recommended.and_then(|one| one.scheme.as_ref()));
         let best = best.filter(|best| best.completion_s.is_some());
         let spread = Spread::of(&comparison.path);
-        Self { bytes, ranked, base, recommended, best, spread, names, groups: &comparison.groups }
+        Self { bytes, ranked, base, recommended, best, spread, names, comparison }
     }
 
     fn name(&self, result: &SchemeResult) -> &'a str {
@@ -171,7 +170,7 @@ impl<'a> Size<'a> {
     /// What the recommended scheme does at the 95th percentile of the mix, and to its networks; `None` for a single path.
     fn networks(&self) -> Option<String> {
         let best = self.best?;
-        let losers = Losers::of(self.groups, &best.scheme, self.bytes)?;
+        let losers = Losers::of(&self.comparison.groups, &best.scheme, self.bytes)?;
         let late = |result: &SchemeResult| result.completion_s.map(|it| it.p95).filter(|&p95| p95 > 0.0);
         let tail = late(best).zip(self.base.and_then(late)).map(|(own, base)| {
             let gain = 1.0 - own / base;
@@ -181,7 +180,7 @@ impl<'a> Size<'a> {
         Some(printable(&format!("{}{losers}", tail.unwrap_or_default())))
     }
 
-    /// Packets that the scheme drops, compared with the baseline.
+    /// Packets that the scheme drops, compared with the reference.
     fn cost(&self, best: &SchemeResult) -> String {
         let own = best.drops.mean;
         let packets = counted(own, "packet", "packets");
@@ -207,8 +206,8 @@ impl<'a> Size<'a> {
 
     /// Why nothing is recommended although a gain is worth having; `None` if none is.
     fn refused(&self) -> Option<Refused> {
-        let gain = |it: &&SchemeResult| it.against_present.or(it.against_baseline);
-        if self.best.is_some() || !self.ranked.iter().filter_map(gain).any(|it| it.worth_having()) {
+        let mut gains = self.ranked.iter().filter_map(|it| self.comparison.difference(it));
+        if self.best.is_some() || !gains.any(|it| it.worth_having()) {
             return None;
         }
         let undecided = self.recommended.is_some_and(|one| !one.undecided.is_empty());
@@ -233,7 +232,7 @@ impl<'a> Size<'a> {
         if finished.len() > 1 && finished.iter().all(|it| time(it.1) == time(median)) {
             return format!("{none} every scheme takes {} in the median.", time(median));
         }
-        let gain = fastest.against_present.or(fastest.against_baseline);
+        let gain = self.comparison.difference(fastest);
         match (self.base, gain.as_ref().map(PairedDifference::gain)) {
             (Some(base), None) => {
                 format!("{none} {} is the fastest, with a median of {}.", self.name(base), time(median))

@@ -22,7 +22,7 @@ pub(crate) struct Name {
     pub(crate) short: String,
     /// The first of these labels.
     pub(crate) own: String,
-    /// 0 for the baseline, which is drawn in grey; 1 and up for the other schemes.
+    /// 0 for the scheme from which differences are shown, which is drawn in grey; 1 and up for the other schemes.
     pub(crate) colour: usize,
     label: String,
 }
@@ -50,14 +50,14 @@ impl Names {
         let shared = shared_avoidance(&every);
         let mut next = 0;
         let schemes = labels.into_iter().map(|label| {
-            let is_baseline = comparison.baseline.as_ref() == Some(&label);
-            next += usize::from(!is_baseline);
+            let is_reference = comparison.reference() == Some(&label);
+            next += usize::from(!is_reference);
             let short = |label: &str| short(label, shared.as_deref());
             let own = short(&label);
             let equal = same.iter().filter(|group| group.contains(&label)).flatten();
             let equal = equal.filter(|other| **other != label).map(|other| short(other));
             let joined: Vec<String> = std::iter::once(own.clone()).chain(equal).collect();
-            Name { short: joined.join(SAME), own, colour: if is_baseline { 0 } else { next }, label }
+            Name { short: joined.join(SAME), own, colour: if is_reference { 0 } else { next }, label }
         });
         Self { schemes: schemes.collect(), shared: shared.as_deref().map(printable) }
     }

@@ -81,7 +81,7 @@ pub(crate) fn table(comparison: &Comparison, names: &Names, width: usize) -> Net
             .any(|(_, effect)| matches!(effect, Effect::Difference(by) if by.worth_avoiding()))
     };
     let rows = lines.zip(&comparison.groups).map(|(line, network)| (line, loses(network))).collect();
-    let present = comparison.present.as_deref().or(comparison.baseline.as_deref());
+    let present = comparison.reference();
     let from = present.map_or_else(String::new, |present| format!(" from {}", names.short(present)));
     let note = format!(
         "Sizes: difference{from} of what is recommended above, in the median of each network; !: the network loses by it; -: \

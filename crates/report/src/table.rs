@@ -121,7 +121,7 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
         let ranked = comparison.ranked(size);
         let look = Look {
             names: &names,
-            baseline: comparison.baseline.as_deref(),
+            comparison,
             spread,
             recommended: recommended(comparison, size),
             max_harm: comparison
@@ -198,7 +198,7 @@ const HARM: &str = " harm: time of a bulk flow or of short requests at the same 
 /// Settings that the cells of one table share.
 struct Look<'a> {
     names: &'a Names,
-    baseline: Option<&'a str>,
+    comparison: &'a Comparison,
     spread: Spread,
     /// Label of the recommended scheme.
     recommended: Option<&'a str>,
@@ -327,7 +327,10 @@ fn heading(column: Column, scale: TimeScale, look: &Look<'_>) -> String {
         Median => format!("median {}", scale.unit),
         P95 => format!("p95 {}", scale.unit),
         MedianCi | P95Ci | GainCi | HarmCi => String::new(),
-        Gain => look.baseline.map_or_else(String::new, |b| format!("vs {}", look.names.get(b).own)),
+        Gain => {
+            let reference = look.comparison.reference();
+            reference.map_or_else(String::new, |it| format!("vs {}", look.names.get(it).own))
+        }
         Drops => "dropped".to_owned(),
         Harm => "harm".to_owned(),
         Exit => "exit window".to_owned(),
@@ -351,8 +354,8 @@ fn cell(column: Column, row: &Row<'_>, look: &Look<'_>, scale: TimeScale) -> Str
         P95 => completion(&|c| scale.value(c.p95)),
         MedianCi => completion(&|c| format!("[{}]", scale.interval(look.spread.ends(&c)))),
         P95Ci => completion(&|c| format!("[{}]", scale.interval(c.p95_ci95))),
-        Gain => result.against_baseline.map_or_else(String::new, |d| percent(d.relative)),
-        GainCi => result.against_baseline.map_or_else(String::new, |d| {
+        Gain => look.comparison.difference(result).map_or_else(String::new, |d| percent(d.relative)),
+        GainCi => look.comparison.difference(result).map_or_else(String::new, |d| {
             let [low, high] = d.relative_ci95;
             format!(
                 "[{}…{}]",

@@ -515,13 +515,25 @@ impl std::fmt::Display for Losers<'_> {
 }
 
 impl SchemeResult {
-    /// Difference from the scheme that the stack has now, or from the baseline where that was not compared.
+    /// Difference of a scheme other than the present one from it, or from the baseline where the present one was not compared.
     pub fn against(&self) -> Option<&PairedDifference> {
         self.against_present.as_ref().or(self.against_baseline.as_ref())
     }
 }
 
 impl Comparison {
+    /// The scheme from which differences are shown: the one that the stack has now, or the baseline where that was not compared.
+    pub fn reference(&self) -> Option<&String> {
+        self.present.as_ref().or(self.baseline.as_ref())
+    }
+
+    /// Difference of a result from the [reference](Self::reference); `None` for the reference itself and without one.
+    pub fn difference(&self, result: &SchemeResult) -> Option<PairedDifference> {
+        let other = self.reference().is_some_and(|reference| *reference != result.scheme);
+        let from = if self.present.is_some() { result.against_present } else { result.against_baseline };
+        from.filter(|_| other)
+    }
+
     /// The sizes compared, ascending, each once.
     pub fn sizes(&self) -> Vec<u64> {
         let mut sizes: Vec<u64> = self.results.iter().map(|r| r.size_bytes).collect();

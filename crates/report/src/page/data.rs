@@ -17,7 +17,7 @@ const SLOTS: usize = 150;
 struct Data {
     schemes: Vec<SchemeData>,
     sizes: Vec<SizeData>,
-    baseline: Option<usize>,
+    reference: Option<usize>,
     results: Vec<ResultData>,
     bdp: Option<f64>,
     buffer: Option<u64>,
@@ -90,7 +90,7 @@ pub(super) fn json(report: &CompareReport, names: &Names) -> String {
             size: sizes.iter().position(|&s| s == r.size_bytes)?,
             median: rounded(completion.median),
             ci: spread.ends(&completion).map(rounded),
-            relative: r.against_baseline.map(|d| {
+            relative: comparison.difference(r).map(|d| {
                 let [low, high] = d.relative_ci95;
                 [d.relative, low, high].map(rounded)
             }),
@@ -106,7 +106,7 @@ pub(super) fn json(report: &CompareReport, names: &Names) -> String {
             })
             .collect(),
         sizes: sizes.iter().map(|&s| SizeData { bytes: s, label: bytes(s) }).collect(),
-        baseline: comparison.baseline.as_deref().map(|b| names.index(b)),
+        reference: comparison.reference().map(|it| names.index(it)),
         results: results.collect(),
         bdp: exit_bdp.or_else(|| bdp_packets(&comparison.path)).map(rounded),
         buffer: comparison.path.buffer_packets,

@@ -10,7 +10,7 @@ use crate::path::kinds;
 
 /// The section; nothing without networks.
 pub(super) fn section(comparison: &Comparison, names: &Names) -> Markup {
-    let present = comparison.present.as_deref().or(comparison.baseline.as_deref());
+    let present = comparison.reference();
     html! {
         @if !comparison.groups.is_empty() {
             section #networks aria-labelledby="networks-title" {

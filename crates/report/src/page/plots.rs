@@ -22,10 +22,10 @@ pub(super) fn by_size(report: &CompareReport, names: &Names) -> Markup {
         section #by-size aria-labelledby="by-size-title" {
             h2 #by-size-title { "Completion time by size" }
             div.controls.scripted hidden {
-                @if let Some(baseline) = &comparison.baseline {
+                @if let Some(reference) = comparison.reference() {
                     div.choice role="group" aria-label="Show" data-choice="measure" {
                         button type="button" aria-pressed="true" data-value="relative" {
-                            "Difference from " (names.get(baseline).own)
+                            "Difference from " (names.get(reference).own)
                         }
                         button type="button" aria-pressed="false" data-value="time" { "Time" }
                     }
@@ -103,7 +103,9 @@ fn hidden_note(names: &Names) -> String {
     let all = names.iter().count();
     match all.saturating_sub(SHOWN) {
         0 => String::new(),
-        _ => format!(" At first at most {SHOWN} of the {all} schemes are shown: the baseline and the best."),
+        _ => format!(
+            " At first at most {SHOWN} of the {all} schemes are shown: the scheme that the others are compared with, and the best."
+        ),
     }
 }
 
@@ -111,20 +113,20 @@ fn hidden_note(names: &Names) -> String {
 const SHOWN: usize = 7;
 
 /// Schemes in the order of the legends: first those that plots show at first, then the others. Each with its index and
-/// whether it is shown. Shown are the baseline and the best over all sizes; of schemes that do the same, one.
+/// whether it is shown. Shown are the reference and the best over all sizes; of schemes that do the same, one.
 fn listed<'a>(report: &CompareReport, names: &'a Names) -> Vec<(usize, &'a Name, bool)> {
     let comparison = &report.comparison;
     let rank = |name: &Name| -> u32 {
         comparison.results.iter().filter(|r| r.scheme == name.label()).map(|r| r.rank).sum()
     };
-    let is_baseline = |name: &Name| comparison.baseline.as_deref() == Some(name.label());
+    let is_reference = |name: &Name| comparison.reference().is_some_and(|it| it == name.label());
     let mut all: Vec<(usize, &Name, bool)> =
         names.iter().enumerate().map(|(i, name)| (i, name, false)).collect();
     if all.len() <= SHOWN {
         all.iter_mut().for_each(|(_, _, shown)| *shown = true);
         return all;
     }
-    all.sort_by_key(|(_, name, _)| (!is_baseline(name), rank(name)));
+    all.sort_by_key(|(_, name, _)| (!is_reference(name), rank(name)));
     let mut shown: Vec<&str> = vec![];
     for (_, name, is_shown) in &mut all {
         let same = |other: &&str| {

@@ -1,6 +1,6 @@
 //! Ranked tables, one for each size, with the intervals drawn on one time axis.
 
-use firstflight_results::{CompareReport, SchemeResult};
+use firstflight_results::{CompareReport, Comparison, SchemeResult};
 use maud::{Markup, html};
 
 use super::forest;
@@ -14,7 +14,6 @@ use crate::spread::Spread;
 
 pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
     let comparison = &report.comparison;
-    let baseline = comparison.baseline.as_deref().map(|b| names.get(b).own.clone());
     let spread = Spread::of(&comparison.path);
     if let Some(why) = &comparison.no_answer {
         return html! {
@@ -45,7 +44,7 @@ pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
                 @let ranked = comparison.ranked(size);
                 @let has_harm = ranked.iter().any(|it| it.harm.is_some());
                 (size_table(size, &ranked,
-                    &Look { names, baseline: baseline.as_deref(), spread, has_harm, max_harm },
+                    &Look { names, comparison, spread, has_harm, max_harm },
                     recommended(comparison, size)))
             }
         }
@@ -55,8 +54,7 @@ pub(super) fn section(report: &CompareReport, names: &Names) -> Markup {
 /// Settings that all tables share.
 struct Look<'a> {
     names: &'a Names,
-    /// Name of the baseline.
-    baseline: Option<&'a str>,
+    comparison: &'a Comparison,
     spread: Spread,
     has_harm: bool,
     max_harm: Option<f64>,
@@ -76,8 +74,8 @@ fn size_table(size: u64, ranked: &[&SchemeResult], look: &Look<'_>, recommended:
                         th.num scope="col" { "Median, " (scale.unit) }
                         th.num scope="col" { "95th pct., " (scale.unit) }
                         th.drawn scope="col" { (axis.heading(scale)) }
-                        @if let Some(baseline) = look.baseline {
-                            th.num scope="col" { "Difference from" br; (baseline) }
+                        @if let Some(reference) = look.comparison.reference() {
+                            th.num scope="col" { "Difference from" br; (look.names.get(reference).own) }
                         }
                         th.num scope="col" { "Dropped" br; span.unit { "packets" } }
                         @if look.has_harm {
@@ -128,15 +126,15 @@ fn row(
             } @else {
                 td colspan="3" { "none finished within the time limit" }
             }
-            @if look.baseline.is_some() {
+            @if look.comparison.reference().is_some() {
                 td.num {
-                    @if let Some(difference) = result.against_baseline {
+                    @if let Some(difference) = look.comparison.difference(result) {
                         @let [low, high] = difference.relative_ci95;
                         span.sooner[difference.worth_having()].later[difference.worth_avoiding()] {
                             (percent(difference.relative))
                         }
                         (interval(&format!("{} … {}", percent(low).trim_end_matches("\u{a0}%"), percent(high))))
-                    } @else { span.dim { "baseline" } }
+                    } @else { span.dim { "reference" } }
                 }
             }
             td.num {
