@@ -142,10 +142,10 @@ fn a_harm_near_the_limit_has_more_replications_and_is_decided_or_named() {
         run(&asked)
     };
     let first = harm(&asked(3.0), schemes[1]);
-    assert!(first.replications == 16 && first.within(3.0) == Some(true), "{first:?}");
+    assert!(first.replications == 64 && first.within(3.0) == Some(true), "{first:?}");
     let near = asked(first.request_response);
     let settled = harm(&near, schemes[1]);
-    assert!(settled.replications > 16, "{settled:?}");
+    assert!(settled.replications > 64, "{settled:?}");
     let recommended = &near.recommended[0];
     match settled.within(first.request_response) {
         Some(within) => assert_eq!((recommended.scheme.is_some(), recommended.undecided.len()), (within, 0)),

@@ -139,7 +139,11 @@ class Comparison(_Result):
 
     @property
     def recommended(self) -> list[dict[str, Any]]:
-        """The recommendation at each size, as in the JSON object."""
+        """The recommendation at each size, as in the JSON object (``docs/results.md``).
+
+        ``scheme`` is None where nothing is recommended, and ``why`` has the reason. ``as_fast`` lists the other candidates within the
+        limits that are as fast. ``undecided`` lists candidates that may be as fast or faster, but whose harm may exceed ``max_harm``.
+        """
         return self._dict["recommended"]
 
     @property
