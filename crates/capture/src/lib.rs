@@ -6,6 +6,7 @@
 //! rate, round trip, buffer and loss of their path, each with its uncertainty or with the reason why it is
 //! unknown. `docs/captures.md` explains every estimator and compares its results with known paths.
 
+mod aggregates;
 mod bucket;
 mod clock;
 mod compression;
@@ -42,6 +43,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+pub use crate::aggregates::Aggregates;
 pub use crate::bucket::Bucket;
 pub use crate::error::{Error, Problem};
 pub use crate::estimate::{AckPolicy, Estimate, Inferred, Opening, PathEstimate, Unknown};

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use firstflight_contract::Nanos;
 use serde::{Serialize, Serializer};
 
+use crate::aggregates::{Aggregates, aggregates};
 use crate::bucket::{Bucket, bucket};
 use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
@@ -37,6 +38,11 @@ impl Connection {
     /// Token bucket of a policer, if one dropped the packets of this connection; `None` with fewer than two losses.
     pub fn policing(&self) -> Option<Bucket> {
         bucket(&self.trace)
+    }
+
+    /// Aggregates in which packets left a bottleneck; `None` if the acknowledgements have no period.
+    pub fn aggregates(&self) -> Option<Aggregates> {
+        aggregates(&self.trace)
     }
 
     /// Packets in the order in which they were sent, with their fates.

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use firstflight_contract::Nanos;
 
+use crate::aggregates::{Aggregates, aggregates};
 use crate::flows::Flow;
 use crate::offered::{Offered, offered};
 use crate::packet::{Blocks, Flags, TcpPacket};
@@ -43,6 +44,11 @@ impl Simulated {
     /// Summary statistics; `None` if no data was delivered.
     pub fn summary(&self) -> Option<Summary> {
         Summary::of(&self.0)
+    }
+
+    /// Aggregates in which packets left a bottleneck; `None` if the acknowledgements have no period.
+    pub fn aggregates(&self) -> Option<Aggregates> {
+        aggregates(&self.0)
     }
 
     /// Packets in the order in which they were sent, with their fates.

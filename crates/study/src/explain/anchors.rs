@@ -1,6 +1,6 @@
 //! Scales of the prior ranges, from the published estimators and from plain sums over the capture.
 
-use firstflight_capture::{Bucket, Connection, Estimate, Inferred, PathEstimate};
+use firstflight_capture::{Aggregates, Bucket, Connection, Estimate, Inferred, PathEstimate};
 use firstflight_scenario::seconds::Seconds;
 
 use super::reordering::Lanes;
@@ -27,6 +27,8 @@ pub(crate) struct Anchors {
     fastest: f64,
     /// Longest usual gap between acknowledgements, seconds.
     gap: f64,
+    /// Aggregates, if packets leave in any.
+    aggregates: Option<Aggregates>,
     /// Token bucket of a policer, bit/s and bytes of packets.
     policing: Option<Bucket>,
     /// Estimated rate with its interval, bit/s.
@@ -58,6 +60,12 @@ const FASTEST: f64 = 10e9;
 
 fn triple(estimate: &Inferred<Estimate>) -> Option<[f64; 3]> {
     estimate.known().map(|known| [known.low, known.value, known.high])
+}
+
+/// Interval as far again as it is wide and a per mille more, within a factor of two.
+fn wider([low, value, high]: [f64; 3]) -> (f64, f64) {
+    let more = high - low + 0.001 * value;
+    ((low - more).max(value / 2.0), (high + more).min(2.0 * value))
 }
 
 /// Value with the standard deviation of its logarithm.
@@ -113,11 +121,18 @@ impl Anchors {
             let wire = packet / f64::from(one.observed.mss.max(1));
             Some(Bucket { rate: rate.map(|it| it * wire), depth: depth.map(|it| it * wire / 8.0), wrong })
         });
+        // Connections that took one path have one period and one size: the intervals that contain those of all.
+        let both = |a: [f64; 3], b: [f64; 3]| [a[0].min(b[0]), (a[1] + b[1]) / 2.0, a[2].max(b[2])];
+        let aggregates = connections.iter().filter_map(|one| one.aggregates()).reduce(|a, b| {
+            let packets = a.packets.into_iter().chain(b.packets).reduce(both);
+            Aggregates { period: both(a.period, b.period), packets }
+        });
         let acks = || connections.iter().filter_map(|one| one.segments_per_ack());
         Some(Self {
             given,
             each_ack: acks().map(|(median, _)| median as f64).next().unwrap_or(1.0),
             stretched: acks().map(|(_, share)| share).fold(0.0, f64::max),
+            aggregates,
             policing,
             gap: gap.min_by(f64::total_cmp)?,
             goodput,
@@ -205,9 +220,32 @@ impl Anchors {
         Some((low - more, high + more))
     }
 
-    /// Period of aggregates: the longest usual gap.
+    /// Periods of aggregates, seconds: around the interval of the estimate, as far again as it is wide and a per mille more. Over the
+    /// hundred aggregates of a transfer a difference of one per cent is a whole period, so that a search over all periods ends at a
+    /// wrong one. Without an estimate, all that hosts neither cause nor hide.
+    pub(crate) fn period_range(&self) -> (f64, f64) {
+        self.aggregates.map_or((1e-3, 50e-3), |seen| wider(seen.period))
+    }
+
+    /// Period of aggregates: the estimate, or the longest usual gap.
     pub(crate) fn period_guess(&self) -> Option<(f64, f64)> {
-        Some((self.gap, 0.1))
+        guess(self.aggregates.map(|seen| seen.period)).or(Some((self.gap, 0.1)))
+    }
+
+    /// Rates of aggregates, bit/s: likewise, around that of full ones. Without any, a wide range from the rate of delivery on.
+    pub(crate) fn aggregated_range(&self) -> (f64, f64) {
+        self.aggregated().map_or((self.goodput, 50.0 * self.goodput), wider)
+    }
+
+    /// Rate of full aggregates, or the estimate.
+    pub(crate) fn aggregated_guess(&self) -> Option<(f64, f64)> {
+        guess(self.aggregated().or(self.rate))
+    }
+
+    /// Rate of full aggregates with its interval, bit/s.
+    fn aggregated(&self) -> Option<[f64; 3]> {
+        let seen = self.aggregates?;
+        seen.packets.map(|packets| packets.map(|count| count * self.packet / seen.period[1]))
     }
 
     /// Buffer that holds half of the path's capacity: a smaller one loses packets by itself, not at random.
@@ -273,6 +311,11 @@ impl Anchors {
 
 #[cfg(test)]
 impl Anchors {
+    /// The same with these aggregates.
+    pub(super) fn with(self, aggregates: Option<Aggregates>) -> Self {
+        Self { aggregates, ..self }
+    }
+
     /// Scales of a simulated transfer of `bytes` in `packets` of 1500 bytes with this summary; `rate` is an estimate, bit/s.
     pub(super) fn of_summary(
         summary: &firstflight_capture::summary::Summary,
@@ -290,6 +333,7 @@ impl Anchors {
             rtt,
             fastest: (get("fastest 16 packets") / 1448.0 * packet).max(goodput),
             gap: get("gap between acknowledgements, 98 %"),
+            aggregates: None,
             policing: None,
             rate: rate.map(|rate| [0.99 * rate, rate, 1.01 * rate]),
             least_rate: goodput,

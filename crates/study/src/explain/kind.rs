@@ -200,7 +200,6 @@ impl Kind {
         let Anchors { goodput, rtt, .. } = *anchors;
         let rate = anchors.rate_range();
         let rate = Range::new(rate.0, rate.1).around(anchors.rate_guess());
-        let free = Range::new(goodput, 50.0 * goodput).around(anchors.rate_guess());
         let near = Range::new(0.8 * rtt, 1.01 * rtt).around(anchors.rtt_guess());
         let buffer = Range::new(2.0, anchors.most_buffer()).around(anchors.buffer_guess());
         match self {
@@ -232,7 +231,10 @@ impl Kind {
                 vec![mean, near, buffer, within, memory, Range::new(0.3, 1.0), Range::new(1.0, 16.0)]
             }
             Self::Aggregating => {
-                vec![free, near, buffer, Range::new(1e-3, 50e-3).around(anchors.period_guess())]
+                let (rates, periods) = (anchors.aggregated_range(), anchors.period_range());
+                let rate = Range::new(rates.0, rates.1).around(anchors.aggregated_guess());
+                let period = Range::new(periods.0, periods.1).around(anchors.period_guess());
+                vec![rate, near, buffer, period]
             }
             Self::OtherTraffic => {
                 let free = Range::new(goodput, 10.0 * goodput);
@@ -399,24 +401,22 @@ fn bulk(transfer: &FlowGroup, count: u32, share: u64, within: Nanos) -> FlowGrou
     }
 }
 
-/// Aggregates of packets that leave together, `every` seconds. The packet that opens a connection leaves in the first of them. Data that
-/// follows the handshake `late` meets the others as if all of these were earlier by that time: simulated data is never late.
+/// Aggregates of packets that leave together, `every` seconds: those for which the `rate` has room by then, so that their numbers differ
+/// by one and both values are exact. The packet that opens a connection leaves in the first of them. Data that follows the handshake
+/// `late` meets the others as if all of these were earlier by that time: simulated data is never late.
 fn aggregates(rate: f64, every: f64, packet: f64, late: Nanos) -> LinkTrace {
     /// Aggregates after which the first distance recurs, and most packets of a trace.
     const AGGREGATES: u64 = 4096;
-    const LONGEST: u64 = 200_000;
-    // The number of packets that brings the rate closest to the one asked for; the interval makes it exact.
-    let each = (rate * every / (packet * 8.0)).round().max(1.0);
-    let every = whole(each * packet * 8.0 / rate * 1e9, u64::MAX / 65536);
-    let each = each as usize;
+    const LONGEST: f64 = 200_000.0;
+    let each = rate * every / (packet * 8.0);
+    let every = whole(every * 1e9, u64::MAX / 65536);
     let late = late.0 % every;
-    if late == 0 {
-        return trace("aggregates", Schedule::Opportunities(vec![Nanos(every); each]));
-    }
-    let count = AGGREGATES.min(LONGEST / each as u64).max(2);
+    let count = AGGREGATES.min((LONGEST / each) as u64).max(2);
+    // A rate that is known to a part in a thousand million must not lose a packet of the first aggregate to rounding.
+    let until = |number: u64| (number as f64 * each * (1.0 + 1e-9)) as usize;
     let times = (1..=count).flat_map(|number| {
         let at = if number == 1 { every } else { number * every - late };
-        std::iter::repeat_n(Nanos(at), each)
+        std::iter::repeat_n(Nanos(at), until(number) - until(number - 1))
     });
     trace("aggregates", Schedule::Opportunities(times.collect()))
 }

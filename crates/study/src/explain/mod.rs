@@ -4,6 +4,8 @@
 //! values depend on each other. Here candidate paths of every kind are simulated with the captured sender's own scheme,
 //! and those that resemble the capture are kept with their weights. Forecasts are drawn from these.
 
+#[cfg(test)]
+mod aggregated;
 mod anchors;
 mod handshake;
 mod kernel;

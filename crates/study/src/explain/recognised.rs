@@ -1,8 +1,7 @@
 //! Each kind of path is recognised from a transfer that the simulator made on it.
 
-use firstflight_capture::FirstRoundTrip;
-use firstflight_capture::simulated::Simulated;
 use firstflight_capture::summary::{NAMES, Summary};
+use firstflight_capture::{Aggregates, FirstRoundTrip};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::lanes::{Lanes, LanesConfig};
 use firstflight_net::link::Link;
@@ -23,66 +22,64 @@ use super::weights::Weighed;
 use crate::progress::Silent;
 use crate::simulator::Simulator;
 
-/// Seed of the transfer.
-const SEED: u64 = 7;
+/// Seed of a transfer.
+pub(super) const SEED: u64 = 7;
 
 /// Scenario whose first flow is a transfer of `bytes`.
-fn base(bytes: u64) -> Scenario {
+pub(super) fn base(bytes: u64) -> Scenario {
     let path =
         Path::new(Rate(10_000_000), Nanos::from_millis(40), Limit::Packets(100)).access_rate("100 Gbit/s");
     let flow = Flow::new().name("transfer").profile(Profile::Linux).size(Amount::Bytes(bytes));
     Scenario::builder().path(path).flow(flow).build().expect("a scenario")
 }
 
-/// Paths that explain a transfer, drawn with `seed`, on a path of this kind: its `values`, behind them those of reordering if
-/// `reorders`, the sender's scheme, and the estimate of the rate, bit/s, and the first round trip, where there are any.
-fn found(
-    (kind, reorders, seed): (Kind, bool, u64),
-    values: &[f64],
-    scheme: &str,
-    bytes: u64,
+/// A simulated transfer.
+pub(super) struct Made<'a> {
+    pub(super) kind: Kind,
+    /// Whether the last of the values are those of reordering.
+    pub(super) reorders: bool,
+    pub(super) values: &'a [f64],
+    /// Scheme of the sender.
+    pub(super) scheme: &'a str,
+    pub(super) bytes: u64,
+    /// Time from the handshake to the first data.
+    pub(super) late: Nanos,
+    pub(super) seed: u64,
+}
+
+impl Made<'_> {
+    /// The transfer in the form of a captured one, with its aggregates; `first` is the first round trip, if there is one.
+    fn seen(&self, first: Option<FirstRoundTrip>) -> (Target, Option<Aggregates>) {
+        let &Self { kind, reorders, values, scheme, bytes, late, seed } = self;
+        let scheme = SchemeSpec::parse(scheme).expect("a scheme");
+        let mut scenario = kind.scenario(values, &base(bytes), Some(late), seed);
+        if reorders {
+            reordering::add(&mut scenario, values);
+        }
+        let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
+        let seen = run(&Simulator, scenario, &scheme, &transfer, seed).expect("the transfer ran");
+        let summary = seen.summary().expect("data was delivered");
+        let target = Target { summary, transfer, late: Some(late), first, offered: seen.offered() };
+        (target, seen.aggregates())
+    }
+}
+
+/// Paths that explain transfers of `bytes`.
+fn explained(targets: &[Target], bytes: u64, anchors: Anchors) -> Vec<Weighed> {
+    let (base, schemes) = (base(bytes), senders());
+    let (host, seed, first) = (&Simulator, 1, 160);
+    Search { host, base: &base, anchors, targets, schemes: &schemes, seed, first }.run(&Silent)
+}
+
+/// Paths that explain a simulated transfer; the estimate of the rate, bit/s, and the first round trip, where there are any.
+pub(super) fn found(
+    made: &Made<'_>,
     (rate, first): (Option<f64>, Option<FirstRoundTrip>),
 ) -> (Vec<Weighed>, Summary) {
-    let mut scenario = kind.scenario(values, &base(bytes), Some(Nanos::ZERO), seed);
-    if reorders {
-        reordering::add(&mut scenario, values);
-    }
-    let seen = transferred(scenario, scheme, bytes, seed);
-    let summary = seen.summary().expect("data was delivered");
-    (explained(summary, &seen, bytes, (rate, first)), summary)
-}
-
-/// A transfer of so many bytes that runs to its end.
-fn whole(bytes: u64) -> Transfer {
-    Transfer { bytes, acked: bytes, longest: limits::RUN }
-}
-
-fn transferred(scenario: Scenario, scheme: &str, bytes: u64, seed: u64) -> Simulated {
-    let scheme = SchemeSpec::parse(scheme).expect("a scheme");
-    run(&Simulator, scenario, &scheme, &whole(bytes), seed).expect("the transfer ran")
-}
-
-/// Paths that explain a transfer with these statistics, whose packets had the fates of `seen`.
-fn explained(
-    summary: Summary,
-    seen: &Simulated,
-    bytes: u64,
-    (rate, first): (Option<f64>, Option<FirstRoundTrip>),
-) -> Vec<Weighed> {
-    let anchors = Anchors::of_summary(&summary, bytes as f64, rate);
-    let (transfer, late, offered) = (whole(bytes), Some(Nanos::ZERO), seen.offered());
-    let targets = [Target { summary, transfer, late, first, offered }];
-    let (base, schemes) = (base(bytes), senders());
-    let search = Search {
-        host: &Simulator,
-        base: &base,
-        anchors,
-        targets: &targets,
-        schemes: &schemes,
-        seed: 1,
-        first: 160,
-    };
-    search.run(&Silent)
+    let (target, aggregates) = made.seen(first);
+    let summary = target.summary;
+    let anchors = Anchors::of_summary(&summary, made.bytes as f64, rate).with(aggregates);
+    (explained(&[target], made.bytes, anchors), summary)
 }
 
 /// Weight of a kind in the answer to a transfer on a path of it, and the weights of all kinds.
@@ -93,7 +90,8 @@ fn weight(
     bytes: u64,
     (rate, first): (Option<f64>, Option<FirstRoundTrip>),
 ) -> (f64, Vec<(Kind, f64)>) {
-    of_kinds(kind, found((kind, false, SEED), values, scheme, bytes, (rate, first)).0)
+    let made = Made { kind, reorders: false, values, scheme, bytes, late: Nanos::ZERO, seed: SEED };
+    of_kinds(kind, found(&made, (rate, first)).0)
 }
 
 fn of_kinds(kind: Kind, paths: Vec<Weighed>) -> (f64, Vec<(Kind, f64)>) {
@@ -126,17 +124,18 @@ fn a_constant_rate_whose_queue_overflows() {
 /// the fastest 16 packets, here within the 250 us in which hosts join packets, and the fastest 64: half of them take their time.
 #[test]
 fn a_constant_rate_behind_a_host_that_stalled() {
-    let (bytes, values) = (600_000, [20e6, 0.05, 200.0]);
-    let scenario = Kind::DropTail.scenario(&values, &base(bytes), Some(Nanos::ZERO), SEED);
-    let seen = transferred(scenario, "hystart-linux+cubic", bytes, SEED);
-    let mut summary = seen.summary().expect("data was delivered");
+    let (bytes, scheme, values) = (600_000, "hystart-linux+cubic", [20e6, 0.05, 200.0]);
+    let (kind, late, seed) = (Kind::DropTail, Nanos::ZERO, SEED);
+    let made = Made { kind, reorders: false, values: &values, scheme, bytes, late, seed };
+    let (mut target, _) = made.seen(None);
     for (name, faster) in
         [("fastest 16 packets", 16.0 * 1448.0 / 250e-6 / (20e6 / 8.0)), ("fastest 64 packets", 2.0)]
     {
         let index = NAMES.iter().position(|statistic| statistic.name == name).expect("a statistic");
-        summary.0[index] += libm::log(faster);
+        target.summary.0[index] += libm::log(faster);
     }
-    let paths = explained(summary, &seen, bytes, (Some(20e6), None));
+    let anchors = Anchors::of_summary(&target.summary, bytes as f64, Some(20e6));
+    let paths = explained(&[target], bytes, anchors);
     let misfit: f64 = paths.iter().map(|path| path.weight * path.misfit).sum();
     assert!(misfit < UNLIKE, "{misfit}");
     let (weight, kinds) = of_kinds(Kind::DropTail, paths);
@@ -222,8 +221,9 @@ fn reordering_is_recognised(kind: Kind, values: &[f64]) {
     let values = [values, &[0.03, 4e-3]].concat();
     let (mut late, mut weights) = (0.0, 0.0);
     for seed in SEED..SEED + TRANSFERS {
-        let (paths, summary) =
-            found((kind, true, seed), &values, "hystart-linux+cubic", 600_000, (Some(values[0]), None));
+        let (scheme, bytes) = ("hystart-linux+cubic", 600_000);
+        let made = Made { kind, reorders: true, values: &values, scheme, bytes, late: Nanos::ZERO, seed };
+        let (paths, summary) = found(&made, (Some(values[0]), None));
         assert!(paths.iter().all(|path| path.reorders), "seed {seed}");
         // Packets that took the slower lane in this transfer, of 415 full ones. The capture shows those that were overtaken,
         // whose number has a standard deviation of its root: two of these in the logarithm.
