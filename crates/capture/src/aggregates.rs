@@ -32,6 +32,9 @@ const LONGEST: f64 = 2.0;
 const IN_PHASE: f64 = 0.9;
 /// Fewest aggregates that follow each other in one period.
 const FEW: usize = 8;
+/// Largest standard deviation of the sizes of full aggregates, over their mean. Blocks of a rate that varies have a period, too: the
+/// millisecond of a subframe of LTE.
+const ALIKE: f64 = 0.25;
 /// Fewest packets of an aggregate, in the mean. A constant rate has one or two for each acknowledgement.
 const PACKETS: f64 = 3.0;
 
@@ -42,8 +45,8 @@ struct Clock {
     origin: f64,
 }
 
-/// The aggregates of a connection; `None` if the acknowledgements have no period of at most half of the shortest round trip. The rounds
-/// of slow start repeat themselves, too.
+/// The aggregates of a connection; `None` if the acknowledgements have no period of at most half of the shortest round trip, since the
+/// rounds of slow start repeat themselves, too, or if full ones have no common size.
 pub(crate) fn aggregates(trace: &PacketTrace) -> Option<Aggregates> {
     let first = trace.acks.iter().find(|ack| ack.bytes > 0)?;
     let acks = trace.acks.iter().filter(|ack| ack.bytes > 0 && ack.epoch == first.epoch).take(MOST);
@@ -62,7 +65,12 @@ pub(crate) fn aggregates(trace: &PacketTrace) -> Option<Aggregates> {
         let waited = piece.rtt().filter(|_| piece.prompt).map(|rtt| rtt.as_secs_f64() - shortest);
         (since(piece.delivered), f64::from(piece.len) / mss, waited)
     });
-    Some(Aggregates { period: clock.period, packets: size(&clock, arrivals) })
+    let full = full(&clock, arrivals);
+    if full.len() < FEW {
+        return Some(Aggregates { period: clock.period, packets: None });
+    }
+    let (packets, differ) = mean_size(&full);
+    (differ <= ALIKE).then_some(Aggregates { period: clock.period, packets: Some(packets) })
 }
 
 /// Period and origin of the aggregates, from the times of acknowledgements, seconds, in order, with the packets that each reports.
@@ -105,10 +113,10 @@ fn clock(acks: &[(f64, f64)], rtt: f64) -> Option<Clock> {
     near.then(|| Clock { period: [period - error, period, period + error], origin: time - period * number })
 }
 
-/// Packets of a full aggregate, from the times at which packets arrived, seconds, their sizes in full packets, and the times that they
+/// Packets of each full aggregate, from the times at which packets arrived, seconds, their sizes in full packets, and the times that they
 /// had waited, where these are known. Each wait is too short by the shortest one, so that an aggregate counts as full if a packet of
 /// the next one waited for more than a period.
-fn size(clock: &Clock, arrivals: impl Iterator<Item = (f64, f64, Option<f64>)>) -> Option<[f64; 3]> {
+fn full(clock: &Clock, arrivals: impl Iterator<Item = (f64, f64, Option<f64>)>) -> Vec<f64> {
     let period = clock.period[1];
     let mut sizes: BTreeMap<i64, f64> = BTreeMap::new();
     let mut full: BTreeSet<i64> = BTreeSet::new();
@@ -119,15 +127,16 @@ fn size(clock: &Clock, arrivals: impl Iterator<Item = (f64, f64, Option<f64>)>) 
             full.insert(number - 1);
         }
     }
-    let full: Vec<f64> = full.iter().filter_map(|number| sizes.get(number).copied()).collect();
-    if full.len() < FEW {
-        return None;
-    }
-    let count = full.len() as f64;
-    let mean = full.iter().sum::<f64>() / count;
-    let variance = full.iter().map(|size| (size - mean) * (size - mean)).sum::<f64>() / (count - 1.0);
+    full.iter().filter_map(|number| sizes.get(number).copied()).collect()
+}
+
+/// Mean size with its 95 % interval, and the standard deviation over the mean.
+fn mean_size(sizes: &[f64]) -> ([f64; 3], f64) {
+    let count = sizes.len() as f64;
+    let mean = sizes.iter().sum::<f64>() / count;
+    let variance = sizes.iter().map(|size| (size - mean) * (size - mean)).sum::<f64>() / (count - 1.0);
     let error = 2.0 * libm::sqrt(variance / count);
-    Some([mean - error, mean, mean + error])
+    ([mean - error, mean, mean + error], libm::sqrt(variance) / mean)
 }
 
 /// The lowest frequency from `least` on, in Hz, at which the times are in phase, and their phase, in periods.
@@ -232,8 +241,10 @@ mod tests {
             let waited = (number < 20).then_some(7e-3).or(Some(1e-3));
             (0..packets(number)).map(move |_| (5e-3 * f64::from(number), 1.0, waited))
         });
-        let [low, size, high] = size(&clock, arrivals).expect("full aggregates");
+        let ([low, size, high], differ) = mean_size(&full(&clock, arrivals));
         assert!((size - 85.0 / 19.0).abs() < 1e-12, "{size}");
         assert!((size - low - 0.2353).abs() < 1e-4 && (high - size - 0.2353).abs() < 1e-4, "{low} {high}");
+        // sqrt(90 / 19 / 18) * 19 / 85 = 0.1147.
+        assert!((differ - 0.1147).abs() < 1e-4, "{differ}");
     }
 }

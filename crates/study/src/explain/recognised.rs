@@ -187,6 +187,27 @@ fn a_varying_rate() {
 }
 
 #[test]
+fn three_transfers_leave_a_varying_rate_as_uncertain_as_three_draws_do() {
+    let values = [12e6, 0.05, 500.0, 0.6, 0.2, 0.5, 5.0];
+    let (kind, scheme, bytes) = (Kind::VaryingRate, "hystart-linux+cubic", 600_000);
+    let late = Nanos::ZERO;
+    let targets = [SEED, SEED + 1, SEED + 2]
+        .map(|seed| Made { kind, reorders: false, values: &values, scheme, bytes, late, seed }.seen(None).0);
+    let anchors = Anchors::of_summary(&targets[0].summary, bytes as f64, None);
+    let paths = explained(&targets, bytes, anchors);
+    let mean = |of: &dyn Fn(&Weighed) -> f64| {
+        let own = || paths.iter().filter(|path| path.kind == kind);
+        own().map(|path| path.weight * of(path)).sum::<f64>() / own().map(|path| path.weight).sum::<f64>()
+    };
+    let middle = mean(&|path| libm::log(path.values[0]));
+    let square = mean(&|path| libm::pow(libm::log(path.values[0]) - middle, 2.0));
+    println!("{:.2} Mbit/s, give or take {:.2} of it", libm::exp(middle) / 1e6, libm::sqrt(square));
+    // The rates of transfers differ by a standard deviation of 0.5 in the logarithm: even if that were known, the mean of three would be
+    // known to 0.5 / sqrt(3).
+    assert!(libm::sqrt(square) > 0.5 / libm::sqrt(3.0), "{}", libm::sqrt(square));
+}
+
+#[test]
 fn aggregates() {
     recognised(Kind::Aggregating, &[30e6, 0.03, 300.0, 8e-3], "hystart-linux+cubic", 300_000, None);
 }

@@ -28,7 +28,7 @@ use super::rerun::{Transfer, rerun};
 use super::senders::Senders;
 use super::spread::Spread;
 use super::surface::Surface;
-use super::weights::{Final, Weighed, drawn, normalised, scenario, settled};
+use super::weights::{ENOUGH, Final, Weighed, drawn, flattened, normalised, scenario, settled};
 use crate::host::Host;
 use crate::parallel::try_map;
 use crate::progress::Progress;
@@ -376,10 +376,16 @@ impl Search<'_> {
         (log, libm::sqrt(squares / count))
     }
 
-    /// Kernel weights of a population; they add up to one.
+    /// Kernel weights of a population, by which candidates are moved; they add up to one.
+    ///
+    /// The likelihood of a random kind comes from a surface through few runs, and that of several connections is a product. One candidate
+    /// may then have all the weight by chance, and its descendants would be all that is left. [`ENOUGH`] candidates therefore count, by
+    /// a power of the likelihood below one (P. Del Moral, A. Doucet, A. Jasra, "An adaptive sequential Monte Carlo method for approximate
+    /// Bayesian computation", Statistics and Computing 22(5), 2012). The last generation is weighted by the likelihood over its proposal.
     fn weights(&self, population: &Population) -> Vec<f64> {
         let log = |one: &Tried| self.log_likelihood(population, one);
-        normalised(&population.tried.iter().map(log).collect::<Vec<_>>())
+        let logs: Vec<f64> = population.tried.iter().map(log).collect();
+        if population.is_random() { flattened(&logs, ENOUGH) } else { normalised(&logs) }
     }
 
     /// Sets the kernel of a kind: for a random one from the spread of its runs around their surface, else from re-runs.
