@@ -110,7 +110,8 @@ fn clock(acks: &[(f64, f64)], rtt: f64) -> Option<Clock> {
     let variance = aggregates.iter().map(left).sum::<f64>() / (count - 2.0);
     let error = 2.0 * libm::sqrt(variance / squares);
     let near = (frequency * period - 1.0).abs() < 0.1;
-    near.then(|| Clock { period: [period - error, period, period + error], origin: time - period * number })
+    let origin = time - period * number;
+    near.then_some(Clock { period: [period - error, period, period + error], origin })
 }
 
 /// Packets of each full aggregate, from the times at which packets arrived, seconds, their sizes in full packets, and the times that they
