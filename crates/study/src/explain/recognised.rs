@@ -240,14 +240,13 @@ fn a_slow_return_path_by_its_handshake() {
 fn reordering_is_recognised(kind: Kind, values: &[f64]) {
     const TRANSFERS: u64 = 4;
     let values = [values, &[0.03, 4e-3]].concat();
-    let (mut late, mut weights) = (0.0, 0.0);
+    let (mut late, mut weights, mut away, mut variance) = (0.0, 0.0, 0.0, 0.0);
     for seed in SEED..SEED + TRANSFERS {
         let (scheme, bytes) = ("hystart-linux+cubic", 600_000);
         let made = Made { kind, reorders: true, values: &values, scheme, bytes, late: Nanos::ZERO, seed };
         let (paths, summary) = found(&made, (Some(values[0]), None));
         assert!(paths.iter().all(|path| path.reorders), "seed {seed}");
-        // Packets that took the slower lane in this transfer, of 415 full ones. The capture shows those that were overtaken,
-        // whose number has a standard deviation of its root: two of these in the logarithm.
+        // Packets that took the slower lane in this transfer, of 415 full ones.
         let config = LanesConfig { share: 0.03, burst: 1.0, delay: Nanos::from_millis(4) };
         let lanes = Lanes::new(config, Stream::named(seed, "lanes bottleneck"));
         let mut link = Link::new(Rate(8_000_000), Nanos::ZERO, Queue::Unlimited).with_lanes(lanes);
@@ -258,12 +257,16 @@ fn reordering_is_recognised(kind: Kind, values: &[f64]) {
         let taken = slow.count() as f64 / 415.0;
         let share = median(&paths, 2);
         let overtaken = summary.get("overtaken packets") * summary.get("overtaken packets");
-        let factor = libm::exp(2.0 / libm::sqrt(overtaken));
-        assert!(overtaken > 2.5 && factor < 4.0, "seed {seed}: {overtaken}");
-        assert!((taken / factor..taken * factor).contains(&share), "seed {seed}: {share}, {taken} taken");
+        assert!(overtaken > 2.5, "seed {seed}: {overtaken}");
+        println!("{kind:?}, seed {seed}: {share:.4}, {taken:.4} taken, {overtaken:.0} overtaken");
+        away += libm::log(share / taken) / TRANSFERS as f64;
+        variance += 1.0 / overtaken / (TRANSFERS * TRANSFERS) as f64;
         late += libm::log(median(&paths, 1) - 1.5e-3) / TRANSFERS as f64;
         weights += of_kinds(kind, paths).0 / TRANSFERS as f64;
     }
+    // A capture shows the packets that were overtaken, whose number has a standard deviation of its root: two of these, in the mean of
+    // the logarithms of four transfers.
+    assert!(away.abs() < 2.0 * libm::sqrt(variance), "{away}, variance {variance}");
     // A packet is late by 4 ms less 1.5 ms, which hosts change by 0.1 x (48 / 6)^0.5 = 0.28 in the logarithm. Two standard
     // deviations of the mean of four are 0.28.
     let late = libm::exp(late);
