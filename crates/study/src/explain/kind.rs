@@ -408,8 +408,9 @@ fn aggregates(rate: f64, every: f64, packet: f64, late: Nanos) -> LinkTrace {
     /// Aggregates after which the first distance recurs, and most packets of a trace.
     const AGGREGATES: u64 = 4096;
     const LONGEST: f64 = 200_000.0;
-    let each = rate * every / (packet * 8.0);
-    let every = whole(every * 1e9, u64::MAX / 65536);
+    // An aggregate has a packet at least; the interval then makes the rate exact.
+    let each = (rate * every / (packet * 8.0)).max(1.0);
+    let every = whole(every.max(packet * 8.0 / rate) * 1e9, u64::MAX / 65536);
     let late = late.0 % every;
     let count = AGGREGATES.min((LONGEST / each) as u64).max(2);
     // A rate that is known to a part in a thousand million must not lose a packet of the first aggregate to rounding.
