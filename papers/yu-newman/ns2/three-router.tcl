@@ -10,7 +10,7 @@
 # answer to its SYN has come, and hands it the first window's packets at an even pace.
 #
 # One line on standard output: connections; packets acknowledged in the first n seconds of each connection after its handshake,
-# summed; in their whole lives, summed; by the cross traffic; the clients' timeouts and retransmitted packets.
+# summed, for each n; in their whole lives, summed; by the cross traffic; the clients' timeouts and retransmitted packets.
 
 array set cell {
     kind      reno
@@ -48,7 +48,7 @@ array set cell {
 # bytes     payload; ns-2 adds 40
 # overhead  ms, ns-2's random delay before each packet, uniform from 0
 # extra     ms, each connection's own propagation, uniform from 0 to this, both ways together
-# n         first seconds that are counted
+# n         first seconds that are counted: one number, or several as "1 3 5"
 # arrivals  a file of the connections of a run here, replayed in place of draws: a line for each with name, start (s), lifetime
 #           (s) and extra delay (ms), as `cargo run --package firstflight-study --example arrivals SCENARIO SEED` prints it
 foreach {key value} $argv {
@@ -172,7 +172,7 @@ proc established {tcp at} {
         return
     }
     set rtt [expr {$now - $at}]
-    $ns at [expr {$now + $cell(n)}] "count_first $tcp"
+    foreach n $cell(n) { $ns at [expr {$now + $n}] "count_first $tcp $n" }
     set first 1
     if {$cell(scheme) ne "plain"} {
         set share [expr {int([share])}]
@@ -201,18 +201,18 @@ proc established {tcp at} {
 
 # ack_ counts from -1 with the SYN as packet 0: packets of data acknowledged are ack_.
 proc acked {tcp} { return [expr {[$tcp set ack_] > 0 ? [$tcp set ack_] : 0}] }
-set first 0
-proc count_first {tcp} {
-    global first counted
-    if {![info exists counted($tcp)]} { incr first [acked $tcp] }
-    set counted($tcp) 1
+foreach n $cell(n) { set within($n) 0 }
+proc count_first {tcp n} {
+    global within counted
+    if {![info exists counted($tcp,$n)]} { incr within($n) [acked $tcp] }
+    set counted($tcp,$n) 1
 }
 set total 0
 set timeouts 0
 set rexmit 0
 proc finish_connection {tcp} {
-    global total timeouts rexmit live
-    count_first $tcp
+    global cell total timeouts rexmit live
+    foreach n $cell(n) { count_first $tcp $n }
     incr total [acked $tcp]
     incr timeouts [$tcp set nrexmit_]
     incr rexmit [$tcp set nrexmitpack_]
@@ -278,6 +278,8 @@ if {$cell(scheme) eq "miss"} { $ns at 0 watch }
 $ns at [expr {$cell(duration) + 0.001}] {
     set carried 0
     foreach tcp $crosses { incr carried [acked $tcp] }
+    set first {}
+    foreach n $cell(n) { lappend first $within($n) }
     puts "connections $number first $first total $total cross $carried timeouts $timeouts retransmitted $rexmit"
     exit 0
 }
