@@ -22,7 +22,7 @@ pub fn mean_ci95(values: &[f64]) -> (f64, Option<Ci95>) {
 
 /// 97.5 % quantile of Student's t with `freedom` degrees of freedom, to 11 decimals: the search for it takes logarithms of
 /// the system, whose last bits differ between machines.
-pub(crate) fn t_975(freedom: usize) -> f64 {
+pub fn t_975(freedom: usize) -> f64 {
     let t =
         StudentsT::new(0.0, 1.0, freedom as f64).expect("at least one degree of freedom").inverse_cdf(0.975);
     (t * 1e11).round() / 1e11

@@ -1,6 +1,6 @@
 //! One statement against the measured values: its outcome at each point, with the margin that its word asks for.
 
-use firstflight_study::stats::mean_ci95;
+use firstflight_study::stats::{mean_ci95, t_975};
 use firstflight_study::sweep::Array;
 
 use super::{Bench, MOST_SEEDS};
@@ -217,11 +217,7 @@ fn needs(margins: &[Margin]) -> Option<u32> {
 
 /// Half of the 95 % interval of the mean of `count` values, at least 2, whose standard deviation is 1.
 fn half_width(count: u32) -> f64 {
-    let values: Vec<f64> = (0..count).map(|index| f64::from(index % 2)).collect();
-    let (mean, ci95) = mean_ci95(&values);
-    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    let deviation = (squares / f64::from(count - 1)).sqrt();
-    ci95.map_or(f64::INFINITY, |[_, high]| (high - mean) / deviation)
+    t_975(count as usize - 1) / f64::from(count).sqrt()
 }
 
 /// The 95 % interval in which the value of one further run lies, by Student's t.
