@@ -239,7 +239,7 @@ mod tests {
         let clock = Clock { period: [5e-3; 3], origin: 0.0 };
         let packets = |number: u32| if number < 19 { 4 + number % 2 } else { 1 };
         let arrivals = (0..22).flat_map(|number| {
-            let waited = (number < 20).then_some(7e-3).or(Some(1e-3));
+            let waited = Some(if number < 20 { 7e-3 } else { 1e-3 });
             (0..packets(number)).map(move |_| (5e-3 * f64::from(number), 1.0, waited))
         });
         let ([low, size, high], differ) = mean_size(&full(&clock, arrivals));

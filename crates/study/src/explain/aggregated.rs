@@ -2,22 +2,22 @@
 
 use firstflight_contract::Nanos;
 
-use firstflight_scenario::{Network, Schedule, SchemeSpec, limits};
+use firstflight_scenario::{Network, Schedule};
 
 use super::kind::Kind;
 use super::recognised::{Made, SEED, base, found};
-use super::rerun::{Transfer, run};
-use super::weights::Weighed;
-use crate::simulator::Simulator;
+use super::weights::{Weighed, drawn};
 use crate::stats::quantile;
+
+/// A transfer over aggregates.
+fn made<'a>(values: &'a [f64], scheme: &'a str, bytes: u64, late: Nanos, seed: u64) -> Made<'a> {
+    Made { kind: Kind::Aggregating, reorders: false, values, scheme, bytes, late, seed }
+}
 
 /// Seconds that a transfer takes on a path of aggregates.
 fn takes(values: &[f64], scheme: &str, bytes: u64, seed: u64) -> f64 {
-    let scenario = Kind::Aggregating.scenario(values, &base(bytes), Some(Nanos::ZERO), seed);
-    let scheme = SchemeSpec::parse(scheme).expect("a scheme");
-    let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
-    let ran = run(&Simulator, scenario, &scheme, &transfer, seed).expect("the transfer ran");
-    libm::exp(ran.summary().expect("data was delivered").get("time of all"))
+    let (seen, _) = made(values, scheme, bytes, Nanos::ZERO, seed).seen(None);
+    libm::exp(seen.summary.get("time of all"))
 }
 
 /// Checks forecasts from two transfers over aggregates of 16 packets every 5 ms, whose data followed the handshake by these times.
@@ -27,29 +27,14 @@ fn the_period_is_found(late: [Nanos; 2]) {
     let captures = [("hystart-linux+cubic", 1_000_000), ("slow-start+reno", 3_000_000)];
     let (mut held, mut all) = (0, 0);
     for ((scheme, bytes), late) in captures.into_iter().zip(late) {
-        let made = Made {
-            kind: Kind::Aggregating,
-            reorders: false,
-            values: &values,
-            scheme,
-            bytes,
-            late,
-            seed: SEED,
-        };
-        let (paths, _) = found(&made, (None, None));
+        let (paths, _) = found(&made(&values, scheme, bytes, late, SEED), (None, None));
         let away =
             |path: &Weighed| path.kind != Kind::Aggregating || (path.values[3] / 5e-3 - 1.0).abs() > 0.005;
         let wrong: f64 = paths.iter().filter(|path| away(path)).map(|path| path.weight).sum();
         assert!(wrong < 0.01, "{late:?}: {wrong} of the weight is on other paths");
         // The path at each of these shares of the weight.
-        let at = |draw: u32| {
-            let mut sum = 0.0;
-            let found = paths.iter().find(|path| {
-                sum += path.weight;
-                sum > (f64::from(draw) + 0.5) / f64::from(DRAWS)
-            });
-            &found.unwrap_or(&paths[paths.len() - 1]).values
-        };
+        let weights: Vec<f64> = paths.iter().map(|path| path.weight).collect();
+        let at = |draw: u32| &paths[drawn(&weights, (f64::from(draw) + 0.5) / f64::from(DRAWS))].values;
         for scheme in ["hystart-linux+cubic", "slow-start+reno", "bbr"] {
             for bytes in [100_000, 300_000, 1_000_000, 3_000_000] {
                 let truth = takes(&values, scheme, bytes, 1);

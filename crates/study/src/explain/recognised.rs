@@ -49,7 +49,7 @@ pub(super) struct Made<'a> {
 
 impl Made<'_> {
     /// The transfer in the form of a captured one, with its aggregates; `first` is the first round trip, if there is one.
-    fn seen(&self, first: Option<FirstRoundTrip>) -> (Target, Option<Aggregates>) {
+    pub(super) fn seen(&self, first: Option<FirstRoundTrip>) -> (Target, Option<Aggregates>) {
         let &Self { kind, reorders, values, scheme, bytes, late, seed } = self;
         let scheme = SchemeSpec::parse(scheme).expect("a scheme");
         let mut scenario = kind.scenario(values, &base(bytes), Some(late), seed);
