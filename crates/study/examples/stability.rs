@@ -32,7 +32,7 @@ const APART: u64 = 1000;
 /// Default limit of harm.
 const LIMIT: f64 = 1.1;
 
-/// What is drawn anew with each seed, and how.
+/// Options of the experiment: its seeds, replications of each answer, and draws that all seeds share.
 struct Ask {
     seeds: u64,
     runs: u32,

@@ -413,7 +413,7 @@ fn aggregates(rate: f64, every: f64, packet: f64, late: Nanos) -> LinkTrace {
     let every = whole(every.max(packet * 8.0 / rate) * 1e9, u64::MAX / 65536);
     let late = late.0 % every;
     let count = AGGREGATES.min((LONGEST / each) as u64).max(2);
-    // A rate that is known to a part in a thousand million must not lose a packet of the first aggregate to rounding.
+    // Rounding of the rate must not cost an aggregate a packet: a whole number of packets may come out 1e-9 too small.
     let until = |number: u64| (number as f64 * each * (1.0 + 1e-9)) as usize;
     let times = (1..=count).flat_map(|number| {
         let at = if number == 1 { every } else { number * every - late };
