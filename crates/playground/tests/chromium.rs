@@ -133,11 +133,15 @@ fn packets_move_and_a_long_comparison_can_be_stopped() {
     };
     let words = text(&mut page, "packets-words");
     assert!(words.starts_with("Round trip 3"), "{words}");
-    page.evaluate("document.getElementById('packets-speed').value = '0.5'; document.getElementById('packets-play').click()");
-    page.evaluate("new Promise((go) => setTimeout(go, 700))");
-    let later = text(&mut page, "packets-words");
-    assert_ne!(later, words);
-    assert_eq!(text(&mut page, "packets-play"), "Pause");
+    // The state is read in the frame in which the words change: on a busy machine the play may be over before the next call.
+    let played = page.evaluate(
+        "(() => { const [words, play] = ['words', 'play'].map((it) => document.getElementById(`packets-${it}`)); \
+         document.getElementById('packets-speed').value = '0.5'; play.click(); const begin = words.textContent; \
+         return new Promise((go) => { const look = () => words.textContent === begin ? requestAnimationFrame(look) \
+         : go([words.textContent, play.textContent]); look(); }); })()",
+    );
+    assert_ne!(played[0], words);
+    assert_eq!(played[1], "Pause");
     page.evaluate("document.getElementById('packets-play').click()");
     let painted = "(() => { const c = document.getElementById('packets-canvas'); \
          const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height); \
