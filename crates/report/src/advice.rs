@@ -9,7 +9,7 @@ use crate::names::Names;
 /// One recommended candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Advice {
-    /// Candidate and the sizes at which it is recommended: `hystart-linux+cubic@iw30, for 30 KB and 3 MB`.
+    /// Candidate and the sizes for which it is recommended: `hystart-linux+cubic@iw30, for 30 KB and 3 MB`, or `for all sizes`.
     pub(crate) title: String,
     /// Harm to others at each of the sizes, one sentence each; empty if it was not measured.
     pub(crate) cost: Vec<String>,
@@ -17,10 +17,12 @@ pub(crate) struct Advice {
     pub(crate) how: Vec<String>,
 }
 
-/// The recommended candidates, each once, in the order of the sizes.
+/// The recommended candidates, each once: the one for all sizes, and the others in the order of the sizes.
 pub(crate) fn advice(comparison: &Comparison, names: &Names) -> Vec<Advice> {
+    let for_all = comparison.for_all_sizes.as_ref().and_then(|it| it.scheme.as_ref());
     let mut schemes: Vec<&String> = vec![];
-    for scheme in comparison.recommended.iter().filter_map(|it| it.scheme.as_ref()) {
+    let of_sizes = comparison.recommended.iter().filter_map(|it| it.scheme.as_ref());
+    for scheme in for_all.into_iter().chain(of_sizes) {
         if !schemes.contains(&scheme) {
             schemes.push(scheme);
         }
@@ -29,12 +31,13 @@ pub(crate) fn advice(comparison: &Comparison, names: &Names) -> Vec<Advice> {
         let at: Vec<(&Recommended, &SchemeResult)> = comparison
             .recommended
             .iter()
-            .filter(|it| it.scheme.as_ref() == Some(scheme))
+            .filter(|it| for_all == Some(scheme) || it.scheme.as_ref() == Some(scheme))
             .filter_map(|it| Some((it, result(comparison, scheme, it.size_bytes)?)))
             .collect();
         let sizes: Vec<String> = at.iter().map(|(it, _)| bytes(it.size_bytes)).collect();
+        let sizes = if for_all == Some(scheme) { "all sizes".into() } else { list(&sizes) };
         Advice {
-            title: format!("{}, for {}", names.get(scheme).short, list(&sizes)),
+            title: format!("{}, for {sizes}", names.get(scheme).short),
             cost: at.iter().filter_map(|(it, result)| cost(it, result)).collect(),
             how: at
                 .first()

@@ -54,6 +54,12 @@ pub(crate) fn headline(report: &CompareReport, names: &Names) -> Headline {
         comparison.sizes().iter().map(|&size| Size::of(size, comparison, names)).collect();
     let by_size: Vec<SizeAnswer> = sizes.iter().map(Size::answer).collect();
     let never = comparison.results.iter().all(|it| it.completion_s.is_none());
+    let for_all_sizes = comparison.for_all_sizes.as_ref();
+    let one = for_all_sizes.and_then(|it| it.scheme.as_deref());
+    let with_one: Vec<Size<'_>> =
+        one.map_or_else(Vec::new, |label| sizes.iter().map(|size| size.using(label)).collect());
+    let differs = with_one.iter().zip(&sizes).any(|(one, own)| one.label() != own.label());
+    let used = if differs { &with_one } else { &sizes };
     let (lead, cost) = match &by_size[..] {
         _ if never => ("No scheme finished any transfer within the time limit.".to_owned(), String::new()),
         [one] => {
@@ -61,9 +67,17 @@ pub(crate) fn headline(report: &CompareReport, names: &Names) -> Headline {
             let rest = SizeAnswer { parts: one.parts.get(1..).unwrap_or_default().to_vec(), ..one.clone() };
             (lead, rest.text())
         }
-        _ => lead(&sizes, names),
+        _ => sentence(used, names),
     };
-    let details = [cost, networks(&sizes), trust(comparison)].into_iter().filter(|text| !text.is_empty());
+    let alone = match for_all_sizes {
+        _ if differs => format!("For one size alone: {}.", phrases(&sizes, names)),
+        Some(none) if one.is_none() && !never => {
+            format!("One start for all sizes: none. {}.", capital(&printable(&none.why)))
+        }
+        _ => String::new(),
+    };
+    let details =
+        [cost, alone, networks(used), trust(comparison)].into_iter().filter(|text| !text.is_empty());
     Headline { lead, details: details.collect(), by_size }
 }
 
@@ -79,6 +93,8 @@ struct Size<'a> {
     base: Option<&'a SchemeResult>,
     recommended: Option<&'a Recommended>,
     best: Option<&'a SchemeResult>,
+    /// Gain of `best`.
+    gain: Option<[f64; 3]>,
     spread: Spread,
     names: &'a Names,
     comparison: &'a Comparison,
@@ -95,8 +111,20 @@ impl<'a> Size<'a> {
         let base = named(comparison.reference());
         let best = named(recommended.and_then(|one| one.scheme.as_ref()));
         let best = best.filter(|best| best.completion_s.is_some());
-        let spread = Spread::of(&comparison.path);
-        Self { bytes, ranked, base, recommended, best, spread, names, comparison }
+        let (gain, spread) = (recommended.and_then(|one| one.gain), Spread::of(&comparison.path));
+        Self { bytes, ranked, base, recommended, best, gain, spread, names, comparison }
+    }
+
+    /// The size with another candidate as the recommended one.
+    fn using(&self, label: &str) -> Self {
+        let mut results = self.comparison.results.iter().filter(|it| it.size_bytes == self.bytes);
+        let best = results.find(|it| it.scheme == label);
+        let gain = best.and_then(|it| Some(self.comparison.difference(it)?.gain()));
+        Self { best, gain, ranked: self.ranked.clone(), ..*self }
+    }
+
+    fn label(&self) -> Option<&'a str> {
+        self.best.map(|best| best.scheme.as_str())
     }
 
     fn name(&self, result: &SchemeResult) -> &'a str {
@@ -147,7 +175,7 @@ impl<'a> Size<'a> {
         let name = self.name(best);
         let median = best.completion_s.map_or_else(String::new, |c| time(c.median));
         let mut use_it = format!("Use {name}: it ends {} in {median} in the median", bytes(self.bytes));
-        if let (Some(gain), Some(base)) = (self.recommended.and_then(|one| one.gain), self.base) {
+        if let (Some(gain), Some(base)) = (self.gain, self.base) {
             use_it += &format!(", {} than {}", sooner(gain), self.name(base));
         }
         let mut parts = vec![use_it + "."];
@@ -282,10 +310,15 @@ fn sooner([low, gain, high]: [f64; 3]) -> String {
 }
 
 /// Answer for all of several sizes, and its cost.
-fn lead(sizes: &[Size<'_>], names: &Names) -> (String, String) {
+fn sentence(sizes: &[Size<'_>], names: &Names) -> (String, String) {
+    (capital(&phrases(sizes, names)) + ".", costs(sizes, names))
+}
+
+/// What to use at which of several sizes.
+fn phrases(sizes: &[Size<'_>], names: &Names) -> String {
     let mut groups: Vec<(Option<&str>, Vec<&Size<'_>>)> = vec![];
     for size in sizes {
-        let label = size.best.map(|best| best.scheme.as_str());
+        let label = size.label();
         let alike = |group: &[&Size<'_>]| group[0].refused() == size.refused();
         match groups.iter_mut().find(|(known, group)| *known == label && alike(group)) {
             Some((_, group)) => group.push(size),
@@ -294,7 +327,7 @@ fn lead(sizes: &[Size<'_>], names: &Names) -> (String, String) {
     }
     // What to do comes first.
     groups.sort_by_key(|(label, _)| label.is_none());
-    let base = sizes.iter().find_map(|size| size.base).map(|base| names.get(&base.scheme).own.as_str());
+    let base = base_name(sizes, names);
     let all = groups.len() == 1;
     let parts: Vec<String> = groups
         .iter()
@@ -322,7 +355,12 @@ fn lead(sizes: &[Size<'_>], names: &Names) -> (String, String) {
             }
         })
         .collect();
-    (capital(&parts.join("; ")) + ".", costs(&groups, base))
+    parts.join("; ")
+}
+
+/// Name of the scheme from which gains are measured.
+fn base_name<'n>(sizes: &[Size<'_>], names: &'n Names) -> Option<&'n str> {
+    sizes.iter().find_map(|size| size.base).map(|base| names.get(&base.scheme).own.as_str())
 }
 
 /// `text` with a capital first letter.
@@ -354,7 +392,7 @@ fn span(group: &[&Size<'_>], all: bool) -> String {
 
 /// The gains of a group's sizes: smallest and largest median gain, and what their intervals span.
 fn gains(group: &[&Size<'_>], base: Option<&str>) -> String {
-    let gains: Option<Vec<[f64; 3]>> = group.iter().map(|size| size.recommended?.gain).collect();
+    let gains: Option<Vec<[f64; 3]>> = group.iter().map(|size| size.gain).collect();
     let (Some(gains), Some(base)) = (gains, base) else { return String::new() };
     let value = range(gains.iter().map(|gain| gain[1]), percent_magnitude);
     let ends = range(gains.iter().flat_map(|gain| [gain[0], gain[2]]), percent_magnitude);
@@ -364,8 +402,9 @@ fn gains(group: &[&Size<'_>], base: Option<&str>) -> String {
 }
 
 /// What the recommended schemes drop.
-fn costs(groups: &[(Option<&str>, Vec<&Size<'_>>)], base: Option<&str>) -> String {
-    let sizes = || groups.iter().flat_map(|(_, group)| group).filter(|size| size.best.is_some());
+fn costs(sizes: &[Size<'_>], names: &Names) -> String {
+    let base = base_name(sizes, names);
+    let sizes = || sizes.iter().filter(|size| size.best.is_some());
     if sizes().next().is_none() {
         return String::new();
     }

@@ -18,6 +18,9 @@ object! {
         results: Vec<SchemeResult> => nested,
         /// Recommendation at each size, ascending.
         @(default) recommended: Vec<Recommended> => nested,
+        /// The one candidate for transfers of every size, as a server has one setting for all its connections; null for a single
+        /// size, without a scheme to gain over, and without an answer.
+        @(default) for_all_sizes: Option<ForAllSizes> => nested,
         /// The networks of clients that a capture holds, each with its own path and results; those with most data first. The
         /// results above are then those of their mix. Absent unless there are several.
         @(default, skip_serializing_if = "Vec::is_empty") groups: Vec<NetworkResult> => nested,
@@ -282,6 +285,27 @@ object! {
         /// Candidates that are not recommended because their harm may exceed `max_harm`: those that end sooner than `scheme` or may be as
         /// fast; without `scheme` those whose gain is worth having. By rank.
         @(default) undecided: Vec<String> => nested,
+        /// Reason: a sentence without its full stop.
+        why: String,
+    }
+}
+
+object! {
+    /// The candidate that serves every size best, each size counting alike. Its gain at each size is `against_present` of its results.
+    pub struct ForAllSizes = "one candidate for all sizes" {
+        /// Chain of labels; null if no candidate has a gain that is worth having over all sizes together, within the limits and
+        /// without loss of time at every size.
+        scheme: Option<String>,
+        /// Initial window of the candidate; null if it is the stack's own, or without a candidate.
+        initial_window_packets: Option<u64> ["packets"],
+        /// Lower end, value and upper end of the gain over `present`, or over the baseline without it, over all sizes together: the
+        /// share by which the geometric mean of the times is lower, 0.23 for 23 %; the ends are those of its 95 % interval. Null without
+        /// a candidate.
+        gain: Option<[f64; 3]> [""; Any] => nested,
+        /// Other candidates that could serve every size and are as fast over all sizes together, the fastest first.
+        as_fast: Vec<String> => nested,
+        /// Candidates that may be faster or as fast, but whose harm may exceed the limit at some size, the fastest first.
+        undecided: Vec<String> => nested,
         /// Reason: a sentence without its full stop.
         why: String,
     }
@@ -662,6 +686,7 @@ mod tests {
             connections: vec![],
             results: vec![],
             recommended: vec![],
+            for_all_sizes: None,
             groups: vec![],
             no_answer: None,
             departure: None,

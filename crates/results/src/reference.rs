@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use crate::column::{Column, Field, Record};
 use crate::{
-    Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, Harm, InputFile,
-    KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow,
-    PairedDifference, PathEstimate, PathResult, Provenance, Recommended, Reordering, ReplicationRow,
-    ResultRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit,
-    SweepResult, SweepRow, Table, TypicalExit, Validity, WindowRow,
+    Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, ForAllSizes,
+    Harm, InputFile, KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult,
+    NetworkRow, PairedDifference, PathEstimate, PathResult, Provenance, Recommended, Reordering,
+    ReplicationRow, ResultRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex,
+    StartupExit, SweepResult, SweepRow, Table, TypicalExit, Validity, WindowRow,
 };
 
 const HEAD: &str = "\
@@ -122,6 +122,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<TypicalExit>(),
     Object::of::<PairedDifference>(),
     Object::of::<Recommended>(),
+    Object::of::<ForAllSizes>(),
     Object::of::<NetworkResult>(),
     Object::of::<MixShare>(),
     Object::of::<Provenance>(),

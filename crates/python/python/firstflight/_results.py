@@ -147,6 +147,11 @@ class Comparison(_Result):
         return self._dict["recommended"]
 
     @property
+    def for_all_sizes(self) -> dict[str, Any] | None:
+        """The one candidate for all sizes, as in the JSON object; None for a single size and without an answer."""
+        return self._dict["for_all_sizes"]
+
+    @property
     def warnings(self) -> list[str]:
         """Facts that limit the trust in the numbers, most important first."""
         return self._dict["warnings"]

@@ -17,7 +17,7 @@ use crate::parallel::try_map;
 use crate::progress::Progress;
 use ratio::Ratios;
 use scene::{AGE, Pipe, Scene, Times};
-pub(crate) use settle::{Contender, Part, settle};
+pub(crate) use settle::{Contender, Contest, Part, settle};
 
 /// Least and largest number of replications of the first look. Each has another path and another age of the bulk flow, and all
 /// candidates meet the same ones.

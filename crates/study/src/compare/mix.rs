@@ -19,11 +19,11 @@ use super::captured::widening;
 use super::inferred::mixed_path;
 use super::networks::{Network, Networks};
 use super::path::Subject;
-use super::recommended::{Question, recommended};
+use super::recommended::{Question, for_all_sizes, recommended};
 use super::replication::Replication;
 use super::summary::{self, Cell, References, Replications};
 use super::{
-    Answer, Bench, Extent, Input, Request, Run, advise, ascending, baseline, contenders, harm_sizes,
+    Answer, Bench, Extent, Input, Request, Run, advise, ascending, baseline, contests, harm_sizes,
     present_label, provenance, share_harm, trace,
 };
 use crate::advice::harm::{Part, settle};
@@ -167,15 +167,13 @@ impl<'a> Mix<'a> {
         let schemes: Vec<String> = request.schemes.iter().map(Candidate::label).collect();
         let paths: Vec<(&PathResult, f64)> =
             self.usable().map(|(network, it)| (&it.report.comparison.path, network.data())).collect();
+        let question = self.question(references, replications(), no_answer.as_deref());
         let mut comparison = Comparison {
             title: self.file().into(),
             path: mixed_path(&paths, self.file()),
             connections: vec![],
-            recommended: self.recommended(
-                &results,
-                self.question(references, replications(), no_answer.as_deref()),
-                &groups,
-            ),
+            recommended: self.recommended(&results, &question, &groups),
+            for_all_sizes: for_all_sizes(&results, &request.sizes, &question),
             results,
             groups,
             no_answer,
@@ -272,7 +270,7 @@ impl<'a> Mix<'a> {
         let request = self.request;
         let Some(limit) = request.limits.most_harm().filter(|_| request.harm) else { return };
         let all: Vec<u64> = sizes.iter().map(|at| at.size).collect();
-        let contenders = contenders(results, &all, &self.question(references, replications, None));
+        let contests = contests(results, &all, &self.question(references, replications, None));
         let outcomes = self.outcomes.iter_mut().enumerate().filter(|(_, it)| it.usable().is_some());
         let parts = outcomes.filter_map(|(place, outcome)| {
             let Answer { subject, bystanders, .. } = outcome.answer.as_mut().ok()?;
@@ -281,7 +279,7 @@ impl<'a> Mix<'a> {
         });
         let mut parts: Vec<Part<'_>> = parts.collect();
         // Replications before a stop count.
-        let _ = settle(&mut parts, &request.schemes, limit, &contenders, progress);
+        let _ = settle(&mut parts, &request.schemes, limit, &contests, progress);
         progress.finish();
         for answer in self.outcomes.iter_mut().filter_map(|it| it.answer.as_mut().ok()) {
             let Answer { subject, report, bystanders: Some(bystanders), .. } = answer else { continue };
@@ -346,10 +344,10 @@ impl<'a> Mix<'a> {
     fn recommended(
         &self,
         results: &[SchemeResult],
-        question: Question<'_>,
+        question: &Question<'_>,
         groups: &[NetworkResult],
     ) -> Vec<Recommended> {
-        let mut all = recommended(results, &self.request.sizes, &question);
+        let mut all = recommended(results, &self.request.sizes, question);
         for one in &mut all {
             let Some(scheme) = &one.scheme else { continue };
             if let Some(losers) = Losers::of(groups, scheme, one.size_bytes) {

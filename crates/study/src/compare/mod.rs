@@ -22,7 +22,7 @@ use firstflight_scenario::{Candidate, Error, Places, Problem, Profile, Settings}
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::advice::harm::{Bystanders, Contender, HarmBySize, Part, settle};
+use crate::advice::harm::{Bystanders, Contender, Contest, HarmBySize, Part, settle};
 use crate::advice::how;
 use crate::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
 use crate::memory::Estimate;
@@ -34,7 +34,7 @@ use firstflight_results::{
 };
 use networks::Networks;
 use path::Subject;
-use recommended::Question;
+use recommended::{Entry, Question};
 use replication::Replication;
 use summary::{Cell, References, Replications};
 
@@ -172,10 +172,10 @@ impl<'a> Answer<'a> {
                 bystanders.first(&bench, &request.schemes, progress)?;
                 if let Some(limit) = request.limits.most_harm().filter(|_| extent.settle) {
                     let question = question(&report.comparison, &report.samples, request, &subject);
-                    let contenders = contenders(&report.comparison.results, &measured, &question);
+                    let contests = contests(&report.comparison.results, &measured, &question);
                     let shares = vec![1.0; measured.len()];
                     let part = Part { shares, bench: Bench::new(&subject, request.seed), bystanders };
-                    settle(&mut [part], &request.schemes, limit, &contenders, progress)?;
+                    settle(&mut [part], &request.schemes, limit, &contests, progress)?;
                 }
                 Ok(bystanders.harm())
             });
@@ -306,6 +306,7 @@ fn report(
         connections: captured.connections,
         results,
         recommended: vec![],
+        for_all_sizes: None,
         groups: vec![],
         no_answer,
         departure: captured.measured_departure,
@@ -356,11 +357,11 @@ fn advise(
         result.harm = at.and_then(|at| harm.get(at)?.get(place).copied().flatten());
     }
     share_harm(&mut comparison.results);
-    comparison.recommended = recommended::recommended(
-        &comparison.results,
-        &request.sizes,
-        &question(comparison, samples, request, subject),
-    );
+    let (results, sizes) = (&comparison.results, &request.sizes);
+    let question = question(comparison, samples, request, subject);
+    let for_all_sizes = recommended::for_all_sizes(results, sizes, &question);
+    (comparison.recommended, comparison.for_all_sizes) =
+        (recommended::recommended(results, sizes, &question), for_all_sizes);
 }
 
 /// Gives equal candidates the harm of the one that stands for them, if that has more replications.
@@ -395,18 +396,23 @@ fn question<'a>(
     }
 }
 
-/// The candidates that could be recommended at each of `sizes`, in the order of their times.
-fn contenders(results: &[SchemeResult], sizes: &[u64], question: &Question<'_>) -> Vec<Vec<Contender>> {
-    let place = |it: &SchemeResult| question.candidates.iter().position(|scheme| scheme.label() == it.scheme);
-    let of_size = |&size: &u64| {
-        let all = recommended::contenders(results, size, question);
-        let contender = |it: &&SchemeResult| {
-            let faster = all.iter().filter(|other| question.later(it, other));
-            Some(Contender { place: place(it)?, later_than: faster.filter_map(|it| place(it)).collect() })
+/// The candidates that could be recommended at each of `sizes`, ascending, and for all of them together if there are several.
+fn contests(results: &[SchemeResult], sizes: &[u64], question: &Question<'_>) -> Vec<Contest> {
+    let place = |label: &str| question.candidates.iter().position(|scheme| scheme.label() == label);
+    let contest = |at: Vec<usize>| {
+        let of_contest: Vec<u64> = at.iter().map(|&at| sizes[at]).collect();
+        let all = recommended::contenders(results, &of_contest, question);
+        let contender = |it: &Entry<'_>| {
+            let faster = all.iter().enumerate().filter(|(_, other)| question.later(it, other));
+            let later_than = faster.map(|(number, _)| number).collect();
+            let stands_in = |row: &&SchemeResult| place(row.same_as.as_ref().unwrap_or(&row.scheme));
+            let places: Option<Vec<usize>> = it.rows.iter().map(stands_in).collect();
+            Contender { places: places.expect("results are of candidates"), later_than }
         };
-        all.iter().filter_map(contender).collect()
+        Contest { contenders: all.iter().map(contender).collect(), sizes: at }
     };
-    sizes.iter().map(of_size).collect()
+    let together = (sizes.len() > 1).then(|| (0..sizes.len()).collect());
+    (0..sizes.len()).map(|at| vec![at]).chain(together).map(contest).collect()
 }
 
 /// Whether a candidate may be the baseline: slow start with the settings of its stack.

@@ -1,4 +1,4 @@
-//! Recommendation at each size: the fastest candidate whose cost is acceptable.
+//! Recommendation at each size, and for all sizes together: the fastest candidate whose cost is acceptable.
 //!
 //! Cost is the harm to bystanders and the packets dropped. The limits are those of the scheme that the stack has now, and a
 //! tenth more, unless the request sets others. Harm is done to others, who have no say: a candidate may be recommended only if the
@@ -11,13 +11,21 @@
 //! a Theory of Utility Discrimination", Econometrica 24(2), 1956; R. E. Bechhofer, Annals of Mathematical Statistics 25(1), 1954): the candidates
 //! that are not known to take longer than the fastest by a difference worth having; of these, those that are not known to do more harm
 //! than the one that does least; of these, the one that is had with the least change. The last criterion is free of chance.
+//!
+//! A server has one setting for connections of all sizes. The candidate for all sizes follows the same criteria: its time is the geometric mean over
+//! the sizes, its cost must be acceptable at each of them, and it may not be known to lose time at any. Where it is among those from which the
+//! least change would choose at one size, it is recommended there, too: one setting is less change than two.
+
+mod cost;
 
 use std::collections::BTreeSet;
 
-use firstflight_results::{Ci95, PairedDifference, Recommended, SchemeResult};
+use firstflight_results::{Ci95, ForAllSizes, PairedDifference, Recommended, SchemeResult};
 use firstflight_scenario::Candidate;
+use firstflight_scenario::quantity::show_bytes;
 
 use super::summary::Replications;
+use cost::{Cost, Verdict};
 
 /// Departure of the re-runs of captured connections above which there is no answer. Ranges are widened by the departure
 /// at both ends: beyond this one they would span a factor of more than two, which is more than any start gains.
@@ -90,135 +98,201 @@ pub(super) fn recommended(
     sizes: &[u64],
     question: &Question<'_>,
 ) -> Vec<Recommended> {
-    let sizes: BTreeSet<u64> = sizes.iter().copied().collect();
+    let of_all = for_all_sizes(results, sizes, question).and_then(|it| it.scheme);
     let of_size = |size_bytes: u64| {
-        let ranked: Vec<&SchemeResult> = results.iter().filter(|it| it.size_bytes == size_bytes).collect();
-        let cost = question.cost(&ranked, size_bytes);
-        let Choice { scheme, gain, why, as_fast, undecided } = match question.no_answer {
+        let field = Field::of(results, &[size_bytes], question);
+        let Choice { entry, gain, why, as_fast, undecided } = match question.no_answer {
             Some(why) => Choice::none(why),
-            None => question.choice(&ranked, &cost),
+            None => question.choice(&field, of_all.as_deref()),
         };
+        let scheme = entry.map(Entry::first);
         Recommended {
             size_bytes,
             scheme: scheme.map(|result| result.scheme.clone()),
             initial_window_packets: scheme.and_then(|result| result.initial_window_packets),
             gain,
-            max_harm: cost.harm,
-            max_drops: cost.drops,
+            max_harm: field.costs[0].harm,
+            max_drops: field.costs[0].drops,
             as_fast,
             undecided,
             why,
         }
     };
-    sizes.into_iter().map(of_size).collect()
+    ascending(sizes).into_iter().map(of_size).collect()
 }
 
-/// Results of one size that may be recommended if their harm is within the limit, the fastest first, and of equal ones the one that stands for
-/// them; none without an answer.
+/// The one candidate for all `sizes`; `None` for a single size, without a scheme to gain over, and without an answer.
+pub(super) fn for_all_sizes(
+    results: &[SchemeResult],
+    sizes: &[u64],
+    question: &Question<'_>,
+) -> Option<ForAllSizes> {
+    let sizes = ascending(sizes);
+    let field = Field::of(results, &sizes, question);
+    let base = field.base.as_ref().filter(|base| base.finished())?;
+    if sizes.len() < 2 || question.no_answer.is_some() {
+        return None;
+    }
+    let Choice { entry, gain, why, as_fast, undecided } = question.beside(&field, base, None);
+    Some(ForAllSizes {
+        scheme: entry.map(|it| it.label().into()),
+        initial_window_packets: entry.and_then(|it| it.first().initial_window_packets),
+        gain: gain.filter(|_| entry.is_some()),
+        as_fast,
+        undecided,
+        why,
+    })
+}
+
+/// Candidates that may be recommended for `sizes` together, one or more, if their harm is within the limit, the fastest first: the result of each at each
+/// size, ascending, of equal ones the one that stands for them. None without an answer.
 pub(super) fn contenders<'a>(
     results: &'a [SchemeResult],
-    size_bytes: u64,
+    sizes: &[u64],
     question: &Question<'_>,
-) -> Vec<&'a SchemeResult> {
+) -> Vec<Entry<'a>> {
     if question.no_answer.is_some() {
         return vec![];
     }
-    let ranked: Vec<&SchemeResult> = results.iter().filter(|it| it.size_bytes == size_bytes).collect();
-    let cost = question.cost(&ranked, size_bytes);
-    let base = question.reference(&ranked).filter(|base| base.completion_s.is_some());
-    let gains = |it: &&SchemeResult| match base {
-        Some(base) => it.unfinished <= base.unfinished && question.gains(it),
+    let Field { entries, costs, base } = Field::of(results, sizes, question);
+    let base = base.filter(Entry::finished);
+    let gains = |it: &Entry<'_>| match &base {
+        Some(base) => it.completes(base) && question.gains(it, base),
         None => true,
     };
-    let all = ranked.iter().copied().filter(|it| it.completion_s.is_some() && it.same_as.is_none());
-    let all = all.filter(|it| cost.drops_more(it).is_none());
-    let mut all: Vec<&SchemeResult> = all.filter(gains).collect();
-    if let Some(&first) = all.first() {
-        all.sort_by(|a, b| question.ratio(a, first).0.total_cmp(&question.ratio(b, first).0));
+    let stands = |it: &Entry<'_>| it.finished() && it.rows.iter().any(|row| row.same_as.is_none());
+    let lossy = |it: &Entry<'_>| it.rows.iter().zip(&costs).any(|(row, cost)| cost.drops_more(row).is_some());
+    let entries = entries.into_iter().filter(stands).filter(|it| !lossy(it));
+    let mut all: Vec<Entry<'a>> = entries.filter(gains).collect();
+    if let Some(first) = all.first().cloned() {
+        all.sort_by(|a, b| question.ratio(a, &first).0.total_cmp(&question.ratio(b, &first).0));
     }
     all
 }
 
-/// The scheme to use at one size.
-struct Choice<'a> {
-    scheme: Option<&'a SchemeResult>,
+/// The sizes in ascending order, each once.
+fn ascending(sizes: &[u64]) -> Vec<u64> {
+    let sizes: BTreeSet<u64> = sizes.iter().copied().collect();
+    sizes.into_iter().collect()
+}
+
+/// Results of a candidate at the sizes in question, one or more, ascending.
+#[derive(Clone)]
+pub(super) struct Entry<'a> {
+    pub(super) rows: Vec<&'a SchemeResult>,
+}
+
+impl<'a> Entry<'a> {
+    fn first(&self) -> &'a SchemeResult {
+        self.rows[0]
+    }
+
+    pub(super) fn label(&self) -> &'a str {
+        &self.first().scheme
+    }
+
+    fn sizes(&self) -> Vec<u64> {
+        self.rows.iter().map(|row| row.size_bytes).collect()
+    }
+
+    /// Whether a transfer ended at every size.
+    fn finished(&self) -> bool {
+        self.rows.iter().all(|row| row.completion_s.is_some())
+    }
+
+    /// Whether it leaves no more transfers unfinished than `base`: its median is that of the others.
+    fn completes(&self, base: &Self) -> bool {
+        self.rows.iter().zip(&base.rows).all(|(own, base)| own.unfinished <= base.unfinished)
+    }
+
+    /// The results one by one.
+    fn each(&self) -> impl Iterator<Item = Entry<'a>> {
+        self.rows.iter().map(|&row| Entry { rows: vec![row] })
+    }
+}
+
+/// All candidates at the sizes in question, with what they may cost.
+struct Field<'a> {
+    /// In the order of their ranks; for several sizes, in that of the geometric mean of their times.
+    entries: Vec<Entry<'a>>,
+    /// Limits at each size.
+    costs: Vec<Cost>,
+    /// The present scheme, or the baseline in its place.
+    base: Option<Entry<'a>>,
+}
+
+impl<'a> Field<'a> {
+    /// `sizes` are ascending.
+    fn of(results: &'a [SchemeResult], sizes: &[u64], question: &Question<'_>) -> Self {
+        let of_size = |&size: &u64| -> Vec<&'a SchemeResult> {
+            results.iter().filter(|it| it.size_bytes == size).collect()
+        };
+        let ranked: Vec<Vec<&SchemeResult>> = sizes.iter().map(of_size).collect();
+        let entry = |first: &&'a SchemeResult| {
+            let of =
+                |ranked: &Vec<&'a SchemeResult>| ranked.iter().copied().find(|it| it.scheme == first.scheme);
+            Some(Entry { rows: ranked.iter().map(of).collect::<Option<_>>()? })
+        };
+        let mut entries: Vec<Entry<'a>> = ranked.iter().take(1).flatten().filter_map(entry).collect();
+        let labelled = |label: Option<&str>| entries.iter().find(|it| Some(it.label()) == label).cloned();
+        let base = labelled(question.present).or_else(|| labelled(question.baseline));
+        if let (true, Some(base)) = (sizes.len() > 1, &base) {
+            entries.sort_by(|a, b| question.ratio(a, base).0.total_cmp(&question.ratio(b, base).0));
+        }
+        let reference = |at: usize| base.as_ref().map(|base| base.rows[at]);
+        let costs = ranked.iter().zip(sizes).enumerate();
+        let costs =
+            costs.map(|(at, (ranked, &size))| Cost::of(ranked, reference(at), size, question)).collect();
+        Self { entries, costs, base }
+    }
+
+    /// Whether the costs of a candidate are within the limits at every size.
+    fn verdict(&self, entry: &Entry<'_>) -> Verdict {
+        let several = self.costs.len() > 1;
+        let mut open = None;
+        for (row, cost) in entry.rows.iter().zip(&self.costs) {
+            let at = || show_bytes(row.size_bytes);
+            match cost.verdict(row) {
+                Verdict::Within => {}
+                Verdict::Above(why) if several => return Verdict::Above(format!("at {} it {why}", at())),
+                Verdict::Above(why) => return Verdict::Above(why),
+                Verdict::Open(why) if several => {
+                    open.get_or_insert(format!("at {} {why}", at()));
+                }
+                Verdict::Open(why) => open = Some(why),
+            }
+        }
+        open.map_or(Verdict::Within, Verdict::Open)
+    }
+
+    fn admits(&self, entry: &Entry<'_>) -> bool {
+        self.verdict(entry) == Verdict::Within
+    }
+}
+
+/// The candidate to use.
+struct Choice<'f, 'a> {
+    entry: Option<&'f Entry<'a>>,
     gain: Option<[f64; 3]>,
     why: String,
     as_fast: Vec<String>,
     undecided: Vec<String>,
 }
 
-impl Choice<'_> {
+impl Choice<'_, '_> {
     fn none(why: impl Into<String>) -> Self {
-        Self { scheme: None, gain: None, why: why.into(), as_fast: vec![], undecided: vec![] }
-    }
-}
-
-/// What a candidate costs, beside the limits.
-#[derive(Debug, PartialEq)]
-enum Verdict {
-    Within,
-    /// It exceeds a limit: a phrase.
-    Above(String),
-    /// Its harm may exceed the limit, and may not: a phrase.
-    Open(String),
-}
-
-/// Limits at one size; `None` is no limit.
-struct Cost {
-    harm: Option<f64>,
-    drops: Option<f64>,
-    /// Labels of the results that are known to drop more packets than they may.
-    lossy: BTreeSet<String>,
-}
-
-impl Cost {
-    /// The phrase that a result drops more packets than it may; `None` if that is not known.
-    fn drops_more(&self, result: &SchemeResult) -> Option<String> {
-        let limit = self.drops.filter(|_| self.lossy.contains(&result.scheme))?;
-        Some(format!("drops {} packets (limit {})", short(result.drops.mean), short(limit)))
-    }
-
-    fn verdict(&self, result: &SchemeResult) -> Verdict {
-        if let Some(more) = self.drops_more(result) {
-            return Verdict::Above(more);
-        }
-        let Some(limit) = self.harm else { return Verdict::Within };
-        let Some(harm) = result.harm else {
-            return Verdict::Above("kept a bystander from ending".into());
-        };
-        let within = harm.within(limit);
-        // Of two bystanders, the one that decides: that with the highest lower end, or with the highest upper end.
-        let end = usize::from(within.is_none());
-        let [bulk, requests] = harm.each();
-        let (what, (ratio, [low, high])) = if bulk.1[end] >= requests.1[end] {
-            ("a bulk flow beside it takes", bulk)
-        } else {
-            ("short requests beside it take", requests)
-        };
-        // An end that reads as the limit gets one more digit.
-        let reads_as_limit = |end: f64| format!("{end:.2}") == format!("{limit:.2}");
-        let digits = if reads_as_limit(low) || reads_as_limit(high) { 3 } else { 2 };
-        let phrase = format!(
-            "{what} {ratio:.2} times as long (95 % interval {low:.digits$} to {high:.digits$}; limit {limit:.2})"
-        );
-        match within {
-            Some(true) => Verdict::Within,
-            Some(false) => Verdict::Above(format!("does too much harm: {phrase}")),
-            None => Verdict::Open(format!("its harm may exceed the limit: {phrase}")),
-        }
-    }
-
-    fn admits(&self, result: &SchemeResult) -> bool {
-        self.verdict(result) == Verdict::Within
+        Self { entry: None, gain: None, why: why.into(), as_fast: vec![], undecided: vec![] }
     }
 }
 
 impl Question<'_> {
-    /// The result of the present scheme, or of the baseline in its place.
-    fn reference<'a>(&self, ranked: &[&'a SchemeResult]) -> Option<&'a SchemeResult> {
-        let of = |label: Option<&str>| ranked.iter().copied().find(|it| Some(it.scheme.as_str()) == label);
-        of(self.present).or_else(|| of(self.baseline))
+    /// Gain over the reference `base`, lower end, value and upper end: at one size that of the medians, at several that of the geometric mean.
+    fn gain(&self, entry: &Entry<'_>, base: &Entry<'_>) -> Option<[f64; 3]> {
+        if let [result] = entry.rows[..] {
+            return self.difference(result).map(PairedDifference::gain);
+        }
+        let (ratio, [low, high]) = self.ratio(entry, base);
+        (entry.label() != base.label()).then_some([high, ratio, low].map(|ratio| 1.0 - ratio))
     }
 
     /// Difference of a result from the reference.
@@ -227,60 +301,77 @@ impl Question<'_> {
         from.as_ref()
     }
 
-    /// Whether a result is sooner than the reference by a difference that is worth having.
-    fn gains(&self, result: &SchemeResult) -> bool {
-        self.difference(result).is_some_and(PairedDifference::worth_having)
+    /// Whether a candidate is sooner than the reference `base` by a difference that is worth having, and is known to be later at no size.
+    fn gains(&self, entry: &Entry<'_>, base: &Entry<'_>) -> bool {
+        self.gains_together(entry, base) && self.loss(entry, base).is_none()
     }
 
-    /// Limits at one size.
-    fn cost(&self, ranked: &[&SchemeResult], size: u64) -> Cost {
-        if self.limits.fastest {
-            return Cost { harm: None, drops: None, lossy: BTreeSet::new() };
-        }
-        let measured = ranked.iter().any(|it| it.harm.is_some());
-        let packets = size.div_ceil(self.payload.max(1)) as f64;
-        let (reference, given) = (self.reference(ranked), self.limits.loss.map(|share| share * packets));
-        let of_present = |drops: f64| drops * (1.0 + MORE) + FEW_DROPS;
-        let lossy = |it: &SchemeResult| {
-            // The same replications meet the same randomness: without a limit of its own the mean difference counts.
-            let other = reference.map_or(&it.scheme, |it| &it.scheme);
-            let limit = |present: f64| given.unwrap_or_else(|| of_present(present));
-            let beyond = self.replications.drops_beyond(&it.scheme, other, size, limit);
-            beyond.is_some_and(|(mean, interval)| interval.map_or(mean, |[low, _]| low) > 0.0)
+    /// Whether a candidate is sooner than the reference `base` by a difference that is worth having, all sizes counting alike.
+    fn gains_together(&self, entry: &Entry<'_>, base: &Entry<'_>) -> bool {
+        let worth_having = |[low, gain, _]: [f64; 3]| gain >= PairedDifference::WORTH_HAVING && low > 0.0;
+        self.gain(entry, base).is_some_and(worth_having)
+    }
+
+    /// The first of several sizes at which a candidate is known to be later than the reference `base`, and the ratio of their times.
+    fn loss(&self, entry: &Entry<'_>, base: &Entry<'_>) -> Option<(u64, f64)> {
+        let several = entry.rows.len() > 1;
+        let mut each = entry.each().zip(base.each()).filter(|_| several);
+        let (own, base) = each.find(|(own, base)| self.later(own, base))?;
+        Some((own.first().size_bytes, self.ratio(&own, &base).0))
+    }
+
+    /// The phrase that the fastest of `allowed` for several sizes, which is sooner than `best`, is later than `base` at one of them; `None` if
+    /// that is not so.
+    fn loses(&self, allowed: &[&Entry<'_>], best: Option<&Entry<'_>>, base: &Entry<'_>) -> Option<String> {
+        let sooner = |it: &&&Entry<'_>| best.is_none_or(|best| self.sooner(it, best));
+        let gaining = allowed.iter().filter(|it| self.gains_together(it, base)).filter(sooner);
+        let (entry, (size, ratio)) = gaining.filter_map(|it| Some((it, self.loss(it, base)?))).next()?;
+        let (label, later) = (entry.label(), (ratio - 1.0) * 100.0);
+        Some(format!(
+            "{label} ends sooner, but at {} it takes {later:.0} % longer than {}",
+            show_bytes(size),
+            base.label()
+        ))
+    }
+
+    /// Whether a candidate is sooner than another one by more than a difference that is worth having: at one size in the medians, at several
+    /// in the geometric mean.
+    fn sooner(&self, entry: &Entry<'_>, than: &Entry<'_>) -> bool {
+        let ratio = match (&entry.rows[..], &than.rows[..]) {
+            ([own], [other]) => median_of(other) / median_of(own),
+            _ => self.ratio(than, entry).0,
         };
-        let drops = given.or(reference.map(|it| of_present(it.drops.mean)));
-        let lossy = ranked.iter().filter(|it| drops.is_some() && lossy(it)).map(|it| it.scheme.clone());
-        Cost { harm: self.limits.most_harm().filter(|_| measured), drops, lossy: lossy.collect() }
+        ratio > 1.0 + PairedDifference::WORTH_HAVING
     }
 
-    fn choice<'a>(&self, ranked: &[&'a SchemeResult], cost: &Cost) -> Choice<'a> {
-        let finished: Vec<&SchemeResult> =
-            ranked.iter().copied().filter(|it| it.completion_s.is_some()).collect();
-        if finished.is_empty() {
+    /// The choice at one size. `of_all` is the candidate for all sizes.
+    fn choice<'f, 'a>(&self, field: &'f Field<'a>, of_all: Option<&str>) -> Choice<'f, 'a> {
+        if !field.entries.iter().any(Entry::finished) {
             return Choice::none("no scheme ended the transfer in the time allowed");
         }
-        match self.reference(ranked) {
-            Some(base) if base.completion_s.is_some() => self.beside(&finished, base, cost),
+        match &field.base {
+            Some(base) if base.finished() => self.beside(field, base, of_all),
             Some(base) => {
-                let why = format!("no transfer by {} ended in the time allowed", base.scheme);
-                self.first(&finished, cost, &why)
+                let why = format!("no transfer by {} ended in the time allowed", base.label());
+                self.first(field, &why)
             }
-            None if finished.iter().all(|it| it.ties_with_best) => {
+            None if field.entries.iter().filter(|it| it.finished()).all(|it| it.first().ties_with_best) => {
                 Choice::none("no difference between the schemes is worth having")
             }
             None => {
                 let why = "the fastest of the schemes; neither the stack's own nor slow start was among them, so no gain is stated";
-                self.first(&finished, cost, why)
+                self.first(field, why)
             }
         }
     }
 
-    /// The first of `finished` within the limits, for the reason `why`.
-    fn first<'a>(&self, finished: &[&'a SchemeResult], cost: &Cost, why: &str) -> Choice<'a> {
-        let place = finished.iter().position(|it| cost.admits(it)).unwrap_or(finished.len());
-        let allowed: Vec<&SchemeResult> = finished.iter().copied().filter(|it| cost.admits(it)).collect();
-        let undecided = undecided(&finished[..place], cost);
-        let Some((scheme, as_fast)) = self.best(&allowed) else {
+    /// The best candidate within the limits, for the reason `why`.
+    fn first<'f, 'a>(&self, field: &'f Field<'a>, why: &str) -> Choice<'f, 'a> {
+        let finished: Vec<&Entry<'_>> = field.entries.iter().filter(|it| it.finished()).collect();
+        let place = finished.iter().position(|it| field.admits(it)).unwrap_or(finished.len());
+        let allowed: Vec<&Entry<'_>> = finished.iter().copied().filter(|it| field.admits(it)).collect();
+        let undecided = undecided(&finished[..place], field);
+        let Some((entry, as_fast)) = self.best(&allowed, None) else {
             let why = if undecided.is_empty() {
                 "every scheme costs more than the limits allow"
             } else {
@@ -288,36 +379,41 @@ impl Question<'_> {
             };
             return Choice { undecided, ..Choice::none(why) };
         };
-        Choice { scheme: Some(scheme), as_fast, undecided, ..Choice::none(why) }
+        Choice { entry: Some(entry), as_fast, undecided, ..Choice::none(why) }
     }
 
-    /// The best candidate within the limits whose gain over `base` is worth having. A candidate that leaves more transfers unfinished than `base` is none: its median is that of the others.
-    fn beside<'a>(&self, finished: &[&'a SchemeResult], base: &SchemeResult, cost: &Cost) -> Choice<'a> {
-        let completes: Vec<&SchemeResult> =
-            finished.iter().copied().filter(|it| it.unfinished <= base.unfinished).collect();
-        let (allowed, refused): (Vec<&SchemeResult>, Vec<&SchemeResult>) =
-            completes.iter().copied().partition(|it| cost.admits(it));
-        let gaining: Vec<&SchemeResult> = allowed.iter().copied().filter(|it| self.gains(it)).collect();
-        let gains: Vec<&SchemeResult> = refused.iter().copied().filter(|it| self.gains(it)).collect();
-        let Some((best, as_fast)) = self.best(&gaining) else {
-            let gain = allowed.iter().find_map(|it| Some(self.difference(it)?.gain()));
-            let (open, phrases) = self.passed_over(&gains, None, cost);
+    /// The best candidate within the limits whose gain over `base` is worth having. A candidate that leaves more transfers unfinished than
+    /// `base` is none. `of_all` is the candidate for all sizes, if these are the candidates at one.
+    fn beside<'f, 'a>(&self, field: &'f Field<'a>, base: &Entry<'_>, of_all: Option<&str>) -> Choice<'f, 'a> {
+        let completes = field.entries.iter().filter(|it| it.finished() && it.completes(base));
+        let (allowed, refused): (Vec<&Entry<'_>>, Vec<&Entry<'_>>) =
+            completes.partition(|it| field.admits(it));
+        let gaining: Vec<&Entry<'_>> = allowed.iter().copied().filter(|it| self.gains(it, base)).collect();
+        let gains: Vec<&Entry<'_>> = refused.iter().copied().filter(|it| self.gains(it, base)).collect();
+        let several = field.costs.len() > 1;
+        let together = if several { "over all sizes together, " } else { "" };
+        let Some((best, as_fast)) = self.best(&gaining, of_all) else {
+            let gain = allowed.iter().find_map(|it| self.gain(it, base));
+            let (open, phrases) = self.passed_over(&gains, None, field);
             let within = match (&phrases[..], &open[..]) {
                 ([], _) => "is worth having",
                 (_, []) => "that is worth having is within the limits",
                 _ => "that is worth having is shown to be within the limits",
             };
-            let why = format!("no gain over {} {within}", base.scheme);
+            let why = format!("{together}no gain over {} {within}", base.label());
+            let phrases = phrases.into_iter().chain(self.loses(&allowed, None, base));
             return Choice { gain, undecided: open, ..Choice::none(joined(why, phrases)) };
         };
-        let gain = self.difference(best).map(PairedDifference::gain);
-        let [low, median, high] = gain.unwrap_or_default().map(|share| share * 100.0);
-        let why =
-            format!("its median is {median:.0} % below that of {} ({low:.0} % to {high:.0} %)", base.scheme);
+        let gain = self.gain(best, base);
+        let [low, value, high] = gain.unwrap_or_default().map(|share| share * 100.0);
+        let time = if several { "the geometric mean of its times" } else { "its median" };
+        let (base_label, range) = (base.label(), format!("{low:.0} % to {high:.0} %"));
+        let why = format!("{together}{time} is {value:.0} % below that of {base_label} ({range})");
         let later = self.later_on_average(&gaining, best, &as_fast);
-        let (undecided, phrases) = self.passed_over(&gains, Some(best), cost);
-        let why = joined(why, later.into_iter().chain(phrases));
-        Choice { scheme: Some(best), gain, why, as_fast, undecided }
+        let (undecided, phrases) = self.passed_over(&gains, Some(best), field);
+        let phrases = later.into_iter().chain(phrases).chain(self.loses(&allowed, Some(best), base));
+        let why = joined(why, phrases);
+        Choice { entry: Some(best), gain, why, as_fast, undecided }
     }
 
     /// The candidates of `refused` that would be recommended, or might be as well as `best`, but for their cost: the labels of those whose harm
@@ -325,25 +421,23 @@ impl Question<'_> {
     /// that. One is about the others: a candidate that costs too much and is only as fast as `best` is no loss.
     fn passed_over(
         &self,
-        refused: &[&SchemeResult],
-        best: Option<&SchemeResult>,
-        cost: &Cost,
+        refused: &[&Entry<'_>],
+        best: Option<&Entry<'_>>,
+        field: &Field<'_>,
     ) -> (Vec<String>, Vec<String>) {
-        let sooner = |it: &SchemeResult| {
-            best.is_none_or(|best| median_of(it) * (1.0 + PairedDifference::WORTH_HAVING) < median_of(best))
-        };
+        let sooner = |it: &Entry<'_>| best.is_none_or(|best| self.sooner(it, best));
         let (mut open, mut phrases) = (vec![], vec![]);
         for it in refused {
             let ends = if sooner(it) { "ends sooner" } else { "may be as fast" };
-            match cost.verdict(it) {
+            match field.verdict(it) {
                 Verdict::Above(why) if sooner(it) && phrases.is_empty() => {
-                    phrases.push(format!("{} {ends}, but {why}", it.scheme));
+                    phrases.push(format!("{} {ends}, but {why}", it.label()));
                 }
                 Verdict::Open(why) if sooner(it) || best.is_some_and(|best| !self.later(it, best)) => {
                     if open.is_empty() {
-                        phrases.push(format!("{} {ends}, but {why}", it.scheme));
+                        phrases.push(format!("{} {ends}, but {why}", it.label()));
                     }
-                    open.push(it.scheme.clone());
+                    open.push(it.label().into());
                 }
                 _ => {}
             }
@@ -354,42 +448,50 @@ impl Question<'_> {
         (open, phrases)
     }
 
-    /// The candidate to use of `allowed`, in order of their medians, and the labels of the others that are as fast; `None` of none.
-    fn best<'a>(&self, allowed: &[&'a SchemeResult]) -> Option<(&'a SchemeResult, Vec<String>)> {
+    /// The candidate to use of `allowed`, and the labels of the others that are as fast; `None` of none. Where `of_all` could be
+    /// chosen, it is.
+    fn best<'f, 'a>(
+        &self,
+        allowed: &[&'f Entry<'a>],
+        of_all: Option<&str>,
+    ) -> Option<(&'f Entry<'a>, Vec<String>)> {
         let first = allowed.first()?;
-        let ratio = |it: &SchemeResult| self.ratio(it, first).0;
+        let ratio = |it: &Entry<'_>| self.ratio(it, first).0;
         let fastest = allowed.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
-        let as_fast: Vec<&SchemeResult> =
+        let as_fast: Vec<&'f Entry<'a>> =
             allowed.iter().copied().filter(|it| !self.later(it, fastest)).collect();
+        let change = |it: &Entry<'_>| (of_all != Some(it.label()), self.change(it.first()));
         let gentle = least_harmful(&as_fast);
-        let best = gentle
-            .iter()
-            .min_by(|a, b| self.change(a).cmp(&self.change(b)).then(median_of(a).total_cmp(&median_of(b))))?;
-        let others = as_fast.iter().filter(|it| it.scheme != best.scheme).map(|it| it.scheme.clone());
+        let best =
+            gentle.iter().min_by(|a, b| change(a).cmp(&change(b)).then(ratio(a).total_cmp(&ratio(b))))?;
+        let others = as_fast.iter().filter(|it| it.label() != best.label()).map(|it| it.label().into());
         Some((best, others.collect()))
     }
 
-    /// Ratio of the times of a result to those of another one, and its interval; 1 without replications.
-    fn ratio(&self, result: &SchemeResult, to: &SchemeResult) -> (f64, Ci95) {
-        let ratio = self.replications.ratio(&result.scheme, &to.scheme, result.size_bytes);
+    /// Ratio of the times of a candidate to those of another one, and its interval; 1 without replications.
+    pub(super) fn ratio(&self, own: &Entry<'_>, other: &Entry<'_>) -> (f64, Ci95) {
+        let ratio = self.replications.ratio(own.label(), other.label(), &own.sizes());
         ratio.unwrap_or((1.0, [1.0; 2]))
     }
 
-    /// Whether the replications show that a result takes longer than another one by a difference worth having.
-    pub(super) fn later(&self, result: &SchemeResult, than: &SchemeResult) -> bool {
-        self.ratio(result, than).1[0] >= 1.0 + PairedDifference::WORTH_HAVING
+    /// Whether the replications show that a candidate takes longer than another one by a difference worth having.
+    pub(super) fn later(&self, own: &Entry<'_>, than: &Entry<'_>) -> bool {
+        self.ratio(own, than).1[0] >= 1.0 + PairedDifference::WORTH_HAVING
     }
 
     /// The phrase that the first of `allowed` takes longer than `best` although its median is lower; `None` if none does.
     fn later_on_average(
         &self,
-        allowed: &[&SchemeResult],
-        best: &SchemeResult,
+        allowed: &[&Entry<'_>],
+        best: &Entry<'_>,
         as_fast: &[String],
     ) -> Option<String> {
-        let first = allowed.first().filter(|it| it.scheme != best.scheme && !as_fast.contains(&it.scheme))?;
-        let (ratio, _) = self.replications.ratio(&first.scheme, &best.scheme, first.size_bytes)?;
-        let (scheme, later) = (&first.scheme, (ratio - 1.0) * 100.0);
+        let passed =
+            |it: &&&Entry<'_>| it.label() != best.label() && !as_fast.iter().any(|one| one == it.label());
+        let first = allowed.first().filter(passed)?;
+        let [_] = first.rows[..] else { return None };
+        let (ratio, _) = self.replications.ratio(first.label(), best.label(), &first.sizes())?;
+        let (scheme, later) = (first.label(), (ratio - 1.0) * 100.0);
         Some(format!("{scheme} has a lower median, but takes {later:.0} % longer in the geometric mean"))
     }
 
@@ -404,19 +506,23 @@ impl Question<'_> {
 }
 
 /// Those that are not known to do more harm than the one that does least: the interval of their harm begins at most as far above it as
-/// a difference is not worth having. All of them if harm was not measured.
-fn least_harmful<'a>(results: &[&'a SchemeResult]) -> Vec<&'a SchemeResult> {
-    let harm = |it: &SchemeResult| it.harm.map(|harm| harm.deciding(None));
-    let least = results.iter().filter_map(|it| Some(harm(it)?.0)).reduce(f64::min);
-    let Some(least) = least else { return results.to_vec() };
+/// a difference is not worth having. The harm of a candidate is the largest over the sizes. All of them if harm was not measured.
+fn least_harmful<'f, 'a>(entries: &[&'f Entry<'a>]) -> Vec<&'f Entry<'a>> {
+    let harm = |it: &Entry<'_>| {
+        let each = it.rows.iter().map(|row| row.harm.map(|harm| harm.deciding(None)));
+        let each: Option<Vec<(f64, Ci95)>> = each.collect();
+        each?.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let least = entries.iter().filter_map(|it| Some(harm(it)?.0)).reduce(f64::min);
+    let Some(least) = least else { return entries.to_vec() };
     let most = least * (1.0 + PairedDifference::WORTH_HAVING);
-    results.iter().copied().filter(|it| harm(it).is_some_and(|(_, [low, _])| low <= most)).collect()
+    entries.iter().copied().filter(|it| harm(it).is_some_and(|(_, [low, _])| low <= most)).collect()
 }
 
-/// Labels of those of `results` whose harm may exceed the limit.
-fn undecided(results: &[&SchemeResult], cost: &Cost) -> Vec<String> {
-    let open = |it: &&&SchemeResult| matches!(cost.verdict(it), Verdict::Open(_));
-    results.iter().filter(open).map(|it| it.scheme.clone()).collect()
+/// Labels of those of `entries` whose harm may exceed the limit.
+fn undecided(entries: &[&Entry<'_>], field: &Field<'_>) -> Vec<String> {
+    let open = |it: &&&Entry<'_>| matches!(field.verdict(it), Verdict::Open(_));
+    entries.iter().filter(open).map(|it| it.label().into()).collect()
 }
 
 /// A sentence and further phrases.
@@ -426,11 +532,6 @@ fn joined(sentence: String, phrases: impl IntoIterator<Item = String>) -> String
 
 fn median_of(result: &SchemeResult) -> f64 {
     result.completion_s.map_or(f64::INFINITY, |completion| completion.median)
-}
-
-/// A number of packets in a sentence.
-fn short(packets: f64) -> String {
-    if packets < 10.0 { format!("{packets:.2}") } else { format!("{packets:.0}") }
 }
 
 #[cfg(test)]

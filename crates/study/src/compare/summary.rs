@@ -131,24 +131,33 @@ impl Replications<'_> {
         Some(&own.samples)
     }
 
-    /// Ratio of the times of a scheme to those of another one at a size: the geometric mean over the replications that both end, and
-    /// its 95 % interval, that of Student's t for the logarithms, widened by the departure; `None` without such replications.
+    /// Ratio of the times of a scheme to those of another one at `sizes`, at least one: the geometric mean over the sizes and over the
+    /// replications that end with both at every size, and its 95 % interval, that of Student's t for the logarithms, widened by the
+    /// departure; `None` without such replications.
     ///
     /// Every replication counts, and each for its ratio: a path that is ten times as slow as another one counts no more than that one,
-    /// and a few transfers that wait for a timeout count, which a median does not see.
-    pub(super) fn ratio(&self, scheme: &str, other: &str, size: u64) -> Option<(f64, Ci95)> {
-        let pairs = self.of(scheme, size)?.iter().zip(self.of(other, size)?);
-        let ratio = |(own, other): (&Sample, &Sample)| {
+    /// and a few transfers that wait for a timeout count, which a median does not see. A replication has the same path at every size, so that
+    /// its sizes are one observation.
+    pub(super) fn ratio(&self, scheme: &str, other: &str, sizes: &[u64]) -> Option<(f64, Ci95)> {
+        let pairs = |&size: &u64| Some((self.of(scheme, size)?, self.of(other, size)?));
+        let pairs: Vec<(&[Sample], &[Sample])> = sizes.iter().map(pairs).collect::<Option<_>>()?;
+        let replications = pairs.iter().map(|(own, other)| own.len().min(other.len())).min()?;
+        let logarithm = |own: &Sample, other: &Sample| {
             let ratio = own.completion_s? / other.completion_s.filter(|&time| time > 0.0)?;
             (ratio > 0.0).then(|| libm::log(ratio))
         };
-        let logarithms: Vec<f64> = pairs.filter_map(ratio).collect();
+        let mean = |index: usize| -> Option<f64> {
+            let each = pairs.iter().map(|(own, other)| logarithm(&own[index], &other[index]));
+            Some(each.sum::<Option<f64>>()? / sizes.len() as f64)
+        };
+        let logarithms: Vec<f64> = (0..replications).filter_map(mean).collect();
         if logarithms.is_empty() {
             return None;
         }
         let (mean, interval) = stats::mean_ci95(&logarithms);
         let same = logarithms.iter().all(|&one| one == 0.0);
-        let departure = self.departures.get(&size).filter(|_| !same).copied().unwrap_or(0.0);
+        let departures = sizes.iter().filter(|_| !same).filter_map(|size| self.departures.get(size));
+        let departure = departures.copied().fold(0.0, f64::max);
         Some((libm::exp(mean), widened(interval.unwrap_or([mean; 2]).map(libm::exp), departure)))
     }
 

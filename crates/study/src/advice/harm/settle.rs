@@ -34,11 +34,19 @@ const LAST: f64 = 2.0;
 /// doubles the time of a bystander, it changes the harm by less than 0.05, half of the default limit's tenth.
 const CONFIRMED: u32 = 64;
 
-/// A candidate that could be recommended at a size.
+/// A choice that depends on harm: the candidates that could be recommended at one size, or at several sizes together.
+pub(crate) struct Contest {
+    /// Places of the sizes among all, ascending.
+    pub(crate) sizes: Vec<usize>,
+    /// In the order of their times.
+    pub(crate) contenders: Vec<Contender>,
+}
+
+/// A candidate that could be recommended.
 pub(crate) struct Contender {
-    /// Its place among the candidates.
-    pub(crate) place: usize,
-    /// Places of the contenders than which it is known to take longer.
+    /// Its place among the candidates at each size of the contest, or that of the one that stands for it there.
+    pub(crate) places: Vec<usize>,
+    /// Places in the contest of the contenders than which it is known to take longer.
     pub(crate) later_than: Vec<usize>,
 }
 
@@ -50,9 +58,8 @@ pub(crate) struct Part<'a> {
     pub(crate) bystanders: &'a mut Bystanders,
 }
 
-/// Further looks at each size, until it is known of those contenders that could be recommended for all `parts` together whether
-/// their harm is within `limit`. The contenders of a size are in the order of their times. Each time the part that is least sure for its share
-/// has twice as many replications.
+/// Further looks for each contest, until it is known of those contenders that could be recommended for all `parts` together whether
+/// their harm is within `limit` at each size. Each time the part that is least sure for its share has twice as many replications.
 ///
 /// # Errors
 /// If the host refuses a run, or the progress is stopped.
@@ -60,24 +67,26 @@ pub(crate) fn settle(
     parts: &mut [Part<'_>],
     candidates: &[Candidate],
     limit: f64,
-    contenders: &[Vec<Contender>],
+    contests: &[Contest],
     progress: &dyn Progress,
 ) -> Result<(), Error> {
     let mut left = FURTHER_PACKETS;
-    for (at, of_size) in contenders.iter().enumerate() {
-        let mut own = left / (contenders.len() - at) as f64;
-        // Places of the candidates that have had their last look.
-        let mut done: Vec<usize> = vec![];
+    for (number, contest) in contests.iter().enumerate() {
+        let mut own = left / (contests.len() - number) as f64;
+        // Sizes and places of the candidates that have had their last look.
+        let mut done: Vec<(usize, usize)> = vec![];
         loop {
-            let of_parts: Vec<(f64, &AtSize)> =
-                parts.iter().map(|part| (part.shares[at], &part.bystanders.sizes[at])).collect();
-            let Some(place) = unsure(&of_parts, limit, of_size, &done) else { break };
-            let part = least_sure(&of_parts, place).map(|part| {
-                let runs = of_parts[part].1.runs_to_double(place);
-                (part, runs, of_parts[part].1.packets * f64::from(runs))
+            let of_parts = |at: usize| -> Vec<(f64, &AtSize)> {
+                parts.iter().map(|part| (part.shares[at], &part.bystanders.sizes[at])).collect()
+            };
+            let Some((at, place)) = unsure(&of_parts, limit, contest, &done) else { break };
+            let at_size = of_parts(at);
+            let part = least_sure(&at_size, place).map(|part| {
+                let runs = at_size[part].1.runs_to_double(place);
+                (part, runs, at_size[part].1.packets * f64::from(runs))
             });
             let Some((part, runs, work)) = part.filter(|(.., work)| *work <= own) else {
-                done.push(place);
+                done.push((at, place));
                 continue;
             };
             (own, left) = (own - work, left - work);
@@ -91,26 +100,56 @@ pub(crate) fn settle(
     Ok(())
 }
 
-/// Place of the first contender that needs a further look; `None` if no one does. One that is known to take longer than another one
+/// Size and place of the first contender that needs a further look; `None` if no one does. One that is known to take longer than another one
 /// within the limit does not.
-fn unsure(parts: &[(f64, &AtSize)], limit: f64, contenders: &[Contender], done: &[usize]) -> Option<usize> {
+fn unsure<'p>(
+    parts: &dyn Fn(usize) -> Vec<(f64, &'p AtSize)>,
+    limit: f64,
+    contest: &Contest,
+    done: &[(usize, usize)],
+) -> Option<(usize, usize)> {
     let mut within: Vec<usize> = vec![];
-    for it in contenders {
-        // A candidate beside which a bystander did not end stays so.
-        let Some(both) = mixed(parts, it.place) else { continue };
-        if it.later_than.iter().any(|place| within.contains(place)) {
+    for (number, it) in contest.contenders.iter().enumerate() {
+        if it.later_than.iter().any(|faster| within.contains(faster)) {
             continue;
         }
-        let last = done.contains(&it.place);
-        let known = is_within(both, limit, if last { LAST } else { SURE });
-        match known {
-            Some(true) if last || confirmed(parts, it.place) => within.push(it.place),
-            Some(false) => {}
-            _ if last => {}
-            _ => return Some(it.place),
+        let looks = contest.sizes.iter().zip(&it.places);
+        let looks: Vec<Look> =
+            looks.map(|(&at, &place)| look(&parts(at), place, limit, done.contains(&(at, place)))).collect();
+        if looks.contains(&Look::Above) {
+            continue;
+        }
+        match looks.iter().position(|look| *look == Look::Open) {
+            Some(first) => return Some((contest.sizes[first], it.places[first])),
+            None if looks.iter().all(|look| *look == Look::Within) => within.push(number),
+            None => {}
         }
     }
     None
+}
+
+/// State of the harm of a candidate at one size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Look {
+    Within,
+    /// Above the limit, or a bystander did not end.
+    Above,
+    /// Another look is needed.
+    Open,
+    /// The last look did not decide.
+    Undecided,
+}
+
+/// The state of a candidate; `last` if it has had its last look.
+fn look(parts: &[(f64, &AtSize)], place: usize, limit: f64, last: bool) -> Look {
+    // A candidate beside which a bystander did not end stays so.
+    let Some(both) = mixed(parts, place) else { return Look::Above };
+    match is_within(both, limit, if last { LAST } else { SURE }) {
+        Some(true) if last || confirmed(parts, place) => Look::Within,
+        Some(false) => Look::Above,
+        _ if last => Look::Undecided,
+        _ => Look::Open,
+    }
 }
 
 /// Whether a candidate has enough replications in all parts together.
@@ -191,20 +230,46 @@ mod tests {
             // Within, as far as sixteen can show it.
             by_turns(16, 1.0, 0.0),
         ]);
-        let contender =
-            |&(place, later_than): &(usize, &[usize])| Contender { place, later_than: later_than.into() };
+        // Places of the candidates, and those in the list of the ones that are faster.
+        let contender = |&(place, later_than): &(usize, &[usize])| Contender {
+            places: vec![place],
+            later_than: later_than.into(),
+        };
         let of = |all_of: &[(usize, &[usize])], done: &[usize]| {
-            let contenders: Vec<Contender> = all_of.iter().map(contender).collect();
-            unsure(&[(1.0, &all)], 1.1, &contenders, done)
+            let contest = Contest { sizes: vec![0], contenders: all_of.iter().map(contender).collect() };
+            let done: Vec<(usize, usize)> = done.iter().map(|&place| (0, place)).collect();
+            unsure(&|_| vec![(1.0, &all)], 1.1, &contest, &done).map(|(_, place)| place)
         };
         assert_eq!(of(&[(3, &[]), (2, &[]), (1, &[]), (0, &[])], &[]), Some(1));
         assert_eq!(of(&[(0, &[]), (1, &[0])], &[]), None, "one within the limit is known to be faster");
         assert_eq!(of(&[(0, &[]), (1, &[])], &[]), Some(1), "it may be as fast");
-        assert_eq!(of(&[(2, &[]), (1, &[2])], &[]), Some(1), "the faster one is above");
+        assert_eq!(of(&[(2, &[]), (1, &[0])], &[]), Some(1), "the faster one is above");
         assert_eq!(of(&[(4, &[]), (0, &[])], &[]), Some(4), "sixteen replications are few");
         // After its last look an interval of 95 % decides, and few replications do.
-        assert_eq!(of(&[(1, &[]), (4, &[1])], &[1]), None);
-        assert_eq!(of(&[(4, &[]), (1, &[4])], &[4]), None);
+        assert_eq!(of(&[(1, &[]), (4, &[0])], &[1]), None);
+        assert_eq!(of(&[(4, &[]), (1, &[0])], &[4]), None);
+    }
+
+    #[test]
+    fn a_candidate_for_all_sizes_has_its_looks_at_each_until_one_is_above() {
+        let (within, open, above) = (by_turns(64, 1.0, 0.1), by_turns(64, 1.09, 0.1), by_turns(64, 1.2, 0.1));
+        let sizes =
+            [at_size(vec![within.clone(), open.clone(), within.clone()]), at_size(vec![within, above, open])];
+        let contender = |place: usize, later_than: &[usize]| Contender {
+            places: vec![place; 2],
+            later_than: later_than.into(),
+        };
+        let of = |contenders: Vec<Contender>, done: &[(usize, usize)]| {
+            let contest = Contest { sizes: vec![0, 1], contenders };
+            unsure(&|at| vec![(1.0, &sizes[at])], 1.1, &contest, done)
+        };
+        // The second candidate is open at the first size, which does not matter: it is above the limit at the second.
+        assert_eq!(of(vec![contender(1, &[]), contender(2, &[]), contender(0, &[])], &[]), Some((1, 2)));
+        // The third one is within the limit after its last look at the second size (1.09 + 2 * 0.0124 < 1.122), the first one is later.
+        assert_eq!(of(vec![contender(2, &[]), contender(0, &[0])], &[(1, 2)]), None);
+        // The second candidate is open at the first size only where another one stands for it at the second.
+        let stands = Contender { places: vec![1, 0], later_than: vec![] };
+        assert_eq!(of(vec![stands], &[]), Some((0, 1)));
     }
 
     #[test]

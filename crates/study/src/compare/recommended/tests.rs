@@ -367,7 +367,7 @@ fn a_candidate_whose_harm_cannot_be_told_from_the_limit_is_passed_over_and_named
     let of = |results: &[SchemeResult]| {
         let samples = single(results);
         let question = asked_of(&question, &samples);
-        contenders(results, 30_000, &question).iter().map(|it| it.scheme.clone()).collect::<Vec<_>>()
+        contenders(results, &[30_000], &question).iter().map(|it| it.label().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(
         of(&results),
@@ -427,4 +427,119 @@ fn the_bystander_that_decides_is_named() {
     result.harm.as_mut().expect("measured").request_response_ci95 = [1.0, 1.15];
     let Verdict::Open(why) = cost.verdict(&result) else { panic!("open") };
     assert!(why.contains("a bulk flow beside it takes 1.09 times"), "{why}");
+}
+
+/// Results at 30 KB and 300 KB with one replication each: a label, and for each size how much sooner than the present scheme, and its harm.
+fn at_two_sizes(candidates: &[(&str, [f64; 2], [f64; 2])]) -> Vec<SchemeResult> {
+    let at = |place: usize, size_bytes: u64| {
+        let mut of_size: Vec<SchemeResult> = candidates
+            .iter()
+            .map(|(label, sooner, harm)| SchemeResult {
+                size_bytes,
+                ..candidate(label, sooner[place], 0.0, harm[place], &["Linux: …"])
+            })
+            .collect();
+        of_size.sort_by(|a, b| median_of(a).total_cmp(&median_of(b)));
+        of_size
+    };
+    [at(0, 30_000), at(1, 300_000)].concat()
+}
+
+fn of_two_sizes(results: &[SchemeResult]) -> (Vec<Option<String>>, ForAllSizes) {
+    let samples = single(results);
+    let question = asked_of(&ask(Some("present"), None, Limits::default()), &samples);
+    let sizes = [300_000, 30_000];
+    let each = recommended(results, &sizes, &question).into_iter().map(|it| it.scheme).collect();
+    (each, for_all_sizes(results, &sizes, &question).expect("two sizes and a present scheme"))
+}
+
+#[test]
+fn the_candidate_for_all_sizes_is_the_fastest_over_all_whose_cost_is_acceptable_at_each() {
+    let results = at_two_sizes(&[
+        ("burst", [0.50, 0.40], [1.05, 1.30]),
+        ("small", [0.40, 0.00], [1.05, 1.00]),
+        ("both", [0.20, 0.30], [1.05, 1.05]),
+        ("less", [0.10, 0.28], [1.00, 1.00]),
+        ("present", [0.00, 0.00], [1.00, 1.00]),
+    ]);
+    let (each, all) = of_two_sizes(&results);
+    assert_eq!(each, [Some("burst".into()), Some("both".into())], "at each size alone");
+    assert_eq!(all.scheme.as_deref(), Some("both"));
+    // 1 - sqrt(0.8 * 0.7); the others that gain take sqrt(0.6 * 1) = 0.775 and sqrt(0.9 * 0.72) = 0.805 against 0.748.
+    assert!((all.gain.expect("a gain")[1] - 0.251_7).abs() < 1e-4, "{:?}", all.gain);
+    assert!(all.as_fast.is_empty(), "{:?}", all.as_fast);
+    assert_eq!(
+        all.why,
+        "over all sizes together, the geometric mean of its times is 25 % below that of present (25 % to 25 %); burst ends sooner, \
+         but at 300 KB it does too much harm: a bulk flow beside it takes 1.30 times as long (95 % interval 1.30 to 1.30; limit 1.10)"
+    );
+    // One whose harm is open at one size is named, and with its harm within the limit it is recommended.
+    let mut open = results.clone();
+    let burst =
+        open.iter_mut().find(|it| it.scheme == "burst" && it.size_bytes == 300_000).expect("a result");
+    burst.harm = Some(Harm { bulk_ci95: [1.05, 1.15], ..exactly(1.09) });
+    let (_, all) = of_two_sizes(&open);
+    assert_eq!((all.scheme.as_deref(), &all.undecided[..]), (Some("both"), &["burst".to_owned()][..]));
+    assert!(all.why.contains("burst ends sooner, but at 300 KB its harm may exceed the limit"), "{}", all.why);
+}
+
+#[test]
+fn a_candidate_that_loses_time_at_one_size_is_not_for_all_sizes() {
+    let results = at_two_sizes(&[
+        ("early", [0.50, -0.03], [1.0, 1.0]),
+        ("even", [0.10, -0.01], [1.0, 1.0]),
+        ("present", [0.00, 0.00], [1.0, 1.0]),
+    ]);
+    let (each, all) = of_two_sizes(&results);
+    assert_eq!(each, [Some("early".into()), None]);
+    // A hundredth is no difference worth having: sqrt(0.9 * 1.01) = 0.953.
+    assert_eq!(all.scheme.as_deref(), Some("even"));
+    assert!(
+        all.why.ends_with("; early ends sooner, but at 300 KB it takes 3 % longer than present"),
+        "{}",
+        all.why
+    );
+    let alone: Vec<SchemeResult> = results.iter().filter(|it| it.scheme != "even").cloned().collect();
+    let (_, all) = of_two_sizes(&alone);
+    assert_eq!((all.scheme, all.gain), (None, None));
+    assert_eq!(
+        all.why,
+        "over all sizes together, no gain over present is worth having; early ends sooner, but at 300 KB it takes 3 % longer than \
+         present"
+    );
+}
+
+#[test]
+fn the_candidate_for_all_sizes_is_recommended_where_another_is_only_the_smaller_change() {
+    // Both are as fast at 30 KB, where the tie goes to the first label by rank; over both sizes one is faster.
+    let mut results = at_two_sizes(&[
+        ("iw30", [0.40, 0.20], [1.0, 1.0]),
+        ("iw60", [0.40, 0.30], [1.0, 1.0]),
+        ("present", [0.00, 0.00], [1.0, 1.0]),
+    ]);
+    for result in &mut results {
+        result.initial_window_packets = result.scheme.strip_prefix("iw").and_then(|it| it.parse().ok());
+    }
+    let (each, all) = of_two_sizes(&results);
+    assert_eq!(all.scheme.as_deref(), Some("iw60"));
+    assert_eq!(each, [Some("iw60".into()), Some("iw60".into())]);
+    let one = recommended(
+        &results,
+        &[30_000],
+        &asked_of(&ask(Some("present"), None, Limits::default()), &single(&results)),
+    );
+    assert_eq!(one[0].scheme.as_deref(), Some("iw30"), "the smaller window, if only this size is asked for");
+    assert_eq!(one[0].as_fast, ["iw60"]);
+}
+
+#[test]
+fn a_single_size_has_no_candidate_for_all() {
+    let results = at_two_sizes(&[("fast", [0.3, 0.3], [1.0, 1.0]), ("present", [0.0, 0.0], [1.0, 1.0])]);
+    let samples = single(&results);
+    let question = asked_of(&ask(Some("present"), None, Limits::default()), &samples);
+    assert_eq!(for_all_sizes(&results, &[30_000, 30_000], &question), None);
+    assert_eq!(
+        for_all_sizes(&results, &[30_000, 300_000], &asked_of(&ask(None, None, Limits::default()), &samples)),
+        None
+    );
 }
