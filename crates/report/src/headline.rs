@@ -394,11 +394,25 @@ fn span(group: &[&Size<'_>], all: bool) -> String {
 fn gains(group: &[&Size<'_>], base: Option<&str>) -> String {
     let gains: Option<Vec<[f64; 3]>> = group.iter().map(|size| size.gain).collect();
     let (Some(gains), Some(base)) = (gains, base) else { return String::new() };
-    let value = range(gains.iter().map(|gain| gain[1]), percent_magnitude);
-    let ends = range(gains.iter().flat_map(|gain| [gain[0], gain[2]]), percent_magnitude);
-    let intervals =
-        if ends == value { String::new() } else { format!(" (95\u{a0}% intervals within {ends})") };
-    format!(": {value} sooner than {base}{intervals}")
+    let value = span_of_gains(gains.iter().map(|gain| gain[1]));
+    let ends = span_of_gains(gains.iter().flat_map(|gain| [gain[0], gain[2]]));
+    let intervals = if ends == value {
+        String::new()
+    } else {
+        let ends = ends.strip_suffix(" sooner").filter(|ends| !ends.contains("later")).unwrap_or(&ends);
+        format!(" (95\u{a0}% intervals within {ends})")
+    };
+    format!(": {value} than {base}{intervals}")
+}
+
+/// Smallest and largest gain: `4 % to 21 % sooner`, or `1 % later to 21 % sooner`.
+fn span_of_gains(gains: impl Iterator<Item = f64> + Clone) -> String {
+    let low = gains.clone().fold(f64::INFINITY, f64::min);
+    if low < 0.0 {
+        let high = gains.fold(f64::NEG_INFINITY, f64::max).max(0.0);
+        return format!("{} later to {} sooner", percent_magnitude(low), percent_magnitude(high));
+    }
+    format!("{} sooner", range(gains, percent_magnitude))
 }
 
 /// What the recommended schemes drop.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use firstflight_report::{
     Colour, Folder, NETWORKS_FILE, PARQUET_FILE, REPORT_FILE, html, parquet, printable, table, write_all,
 };
-use firstflight_results::{CompareReport, Harm, Risk, SchemeResult};
+use firstflight_results::{CompareReport, ForAllSizes, Harm, Risk, SchemeResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, RowAccessor};
 
@@ -148,6 +148,47 @@ fn several_sizes_are_answered_together_and_a_size_without_a_gain_is_named() {
     let text = plain(&report, 1000);
     let expected = "Keep slow-start for 30 KB and 1 MB: no gain is worth its cost; for 5 MB no difference is worth having.";
     assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn one_start_for_all_sizes_is_the_answer_and_the_best_for_each_size_stands_below() {
+    let mut report = fixture::from_capture();
+    let one = |scheme: Option<&str>, why: &str| ForAllSizes {
+        scheme: scheme.map(String::from),
+        initial_window_packets: None,
+        gain: None,
+        as_fast: vec![],
+        undecided: vec![],
+        why: why.into(),
+    };
+    report.comparison.for_all_sizes = Some(one(Some("hystart+++cubic"), ""));
+    let text = plain(&report, 1000);
+    let answer = "\nUse hystart++ for every size from 30 KB to 5 MB: 12 % later to ";
+    let alone = "\nFor one size alone: use jump-start for 30 KB and 1 MB: 35 % to 48 % sooner than slow-start (95 % intervals within \
+                 33 % to 49 %); for 5 MB no difference is worth having.\n";
+    assert!(text.contains(answer) && text.contains(alone), "{text}");
+    let page = html(&report);
+    let [first, second] = ["hystart++, for all sizes", "jump-start, for 30\u{a0}KB and 1\u{a0}MB"]
+        .map(|title| page.find(title));
+    assert!(
+        first.expect("all sizes") < second.expect("two sizes"),
+        "the one for all sizes is the first to do"
+    );
+    // Where the best at each size is the same scheme, it is said once.
+    let mut same = report.clone();
+    for of_size in &mut same.comparison.recommended {
+        of_size.scheme = Some("hystart+++cubic".into());
+    }
+    let text = plain(&same, 1000);
+    assert!(
+        text.contains("\nUse hystart++ for every size") && !text.contains("For one size alone"),
+        "{text}"
+    );
+    report.comparison.for_all_sizes =
+        Some(one(None, "over all sizes together, no gain over it is worth having"));
+    let text = plain(&report, 1000);
+    let none = "\nOne start for all sizes: none. Over all sizes together, no gain over it is worth having.\n";
+    assert!(text.contains("\nUse jump-start for 30 KB and 1 MB: ") && text.contains(none), "{text}");
 }
 
 #[test]

@@ -480,7 +480,11 @@ fn the_candidate_for_all_sizes_is_the_fastest_over_all_whose_cost_is_acceptable_
     burst.harm = Some(Harm { bulk_ci95: [1.05, 1.15], ..exactly(1.09) });
     let (_, all) = of_two_sizes(&open);
     assert_eq!((all.scheme.as_deref(), &all.undecided[..]), (Some("both"), &["burst".to_owned()][..]));
-    assert!(all.why.contains("burst ends sooner, but at 300 KB its harm may exceed the limit"), "{}", all.why);
+    assert!(
+        all.why.contains("burst ends sooner, but at 300 KB its harm may exceed the limit"),
+        "{}",
+        all.why
+    );
 }
 
 #[test]
