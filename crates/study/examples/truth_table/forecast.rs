@@ -4,14 +4,14 @@ use std::fs::File;
 use std::path::Path;
 
 use firstflight_capture::{Capture, Next, Reader, first_packet_time, read};
-use firstflight_results::{CompareReport, Comparison, InputFile, PathResult, SchemeResult};
+use firstflight_results::{CompareReport, Comparison, InputFile, PathResult, Recommended, SchemeResult};
 use firstflight_scenario::seconds::Seconds;
-use firstflight_study::compare::{Breadth, Input, Known, compare};
+use firstflight_study::compare::{Input, Known, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
 use firstflight_study::stats::quantile;
 
-use crate::controls::{Controls, request};
+use crate::controls::{Ask, Controls, request};
 use crate::truth::{Transfer, TruePath};
 
 /// Forecast of one transfer.
@@ -92,6 +92,10 @@ pub(crate) struct Answer<'a> {
     pub(crate) no_answer: Option<String>,
     /// Median relative error of the re-runs, if one was compared.
     pub(crate) departure: Option<f64>,
+    /// Label of the scheme that the stack has now.
+    pub(crate) present: Option<String>,
+    /// Advice for each size.
+    pub(crate) recommended: Vec<Recommended>,
     /// Every transfer on the path.
     pub(crate) cells: Vec<Cell<'a>>,
     /// Processor seconds that the answer took, of all threads.
@@ -167,19 +171,18 @@ impl Answer<'_> {
 
 /// Forecasts on the true path, whose errors are those of the model; `None` if the path is not a plain one.
 pub(crate) fn on_true_path<'a>(path: &'a TruePath, controls: &Controls) -> Option<Vec<Cell<'a>>> {
-    let request = request(path.input()?, controls.schemes(), path.sizes(), Breadth::All);
+    let request = request(path.input()?, controls.candidates(path), path.sizes(), Ask::TIMES);
     let report = compare(&Simulator, &request, &Silent).expect("a plain path and chains of the registry");
     Some(cells(path, controls, &report))
 }
 
-/// Forecasts from a capture, or from several of the same path, which are read as one; `source` is the transfer of the first. They
-/// are drawn from the paths of this `breadth`.
+/// Forecasts from a capture, or from several of the same path, which are read as one; `source` is the transfer of the first.
 pub(crate) fn from_capture<'a>(
     path: &'a TruePath,
     source: &'a Transfer,
     files: &[&Path],
     controls: &Controls,
-    breadth: Breadth,
+    ask: Ask,
 ) -> CaptureForecast<'a> {
     let name = |file: &&Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = files.iter().map(name).collect::<Vec<_>>().join(", ");
@@ -190,12 +193,12 @@ pub(crate) fn from_capture<'a>(
             capture: Box::new(capture),
             known: Known::default(),
         };
-        let request = request(input, controls.schemes(), path.sizes(), breadth);
+        let request = request(input, controls.candidates(path), path.sizes(), ask);
         let report = compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())?;
         let cells = cells(path, controls, &report);
         let seconds = processor_seconds() - begin;
-        let Comparison { path, no_answer, departure, .. } = report.comparison;
-        Ok(Answer { path, no_answer, departure, cells, seconds })
+        let Comparison { path, no_answer, departure, present, recommended, .. } = report.comparison;
+        Ok(Answer { path, no_answer, departure, present, recommended, cells, seconds })
     });
     CaptureForecast { path, source, file: name, answer }
 }

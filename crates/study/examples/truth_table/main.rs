@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p firstflight-study --example truth_table -- DIR… [--captured KB,…] [--sample N] [--together N]
-//!     [--components NAME,…] [--true-path] [--brief] [--markdown FILE]
+//!     [--components NAME,…] [--true-path] [--advice | --fastest] [--brief] [--markdown FILE]
 //! ```
 //!
 //! DIR contains captures named `path-control-size.pcap` or `….pcap.gz`, and further repeats `path-control-size-1.pcap`;
@@ -10,9 +10,12 @@
 //! of that path. `--captured` takes only captures of these sizes, `--sample` at most N of each path: one of each transfer,
 //! by turns of its first and its later repeats. `--together` forecasts from N captures of a path at once: each with those
 //! that follow in the order of control and size. `--components` shows what the ranges of single captures consist of. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
-//! separates errors of the model from errors of the inference. `--brief` omits single captures. `--markdown` writes the
+//! separates errors of the model from errors of the inference. `--advice` prints the gains of the starts that are recommended, forecast
+//! and on the kernel, with the default limits of loss and harm, `--fastest` without limits; controls in `truth.csv` have settings then, as
+//! `cubic@iw30+paced`. `--brief` omits single captures. `--markdown` writes the
 //! tables into the block of FILE that is marked as generated; with `--together`, the first table into a block of its own.
 
+mod advice;
 mod controls;
 mod forecast;
 mod kinds;
@@ -24,10 +27,10 @@ mod truth;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use firstflight_study::compare::Breadth;
+use firstflight_study::compare::{Breadth, Limits};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use controls::Controls;
+use controls::{Ask, Controls};
 use forecast::{from_capture, on_true_path};
 use truth::{Transfer, TruePath};
 
@@ -43,6 +46,8 @@ struct Options {
     /// Names of captures, without their endings, whose ranges are taken apart.
     components: Vec<String>,
     true_path: bool,
+    /// Limits of the advice, if that is asked for.
+    advice: Option<Limits>,
     brief: bool,
     markdown: Option<PathBuf>,
 }
@@ -51,7 +56,7 @@ fn main() -> ExitCode {
     let done = options(std::env::args().skip(1)).and_then(|options| {
         let text = tables(&options)?;
         match &options.markdown {
-            Some(file) => write_block(file, block(options.together), &text),
+            Some(file) => write_block(file, block(&options), &text),
             None => {
                 print!("{text}");
                 Ok(())
@@ -75,6 +80,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         together: 1,
         components: vec![],
         true_path: false,
+        advice: None,
         brief: false,
         markdown: None,
     };
@@ -96,6 +102,8 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
                 options.components = names.split(',').map(str::to_owned).collect();
             }
             "--true-path" => options.true_path = true,
+            "--advice" => options.advice = Some(Limits::default()),
+            "--fastest" => options.advice = Some(Limits { fastest: true, ..Limits::default() }),
             "--brief" => options.brief = true,
             "--markdown" => {
                 let file = words.next().ok_or("--markdown: expected a file with a generated block")?;
@@ -104,7 +112,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
             flag if flag.starts_with('-') => {
                 return Err(format!(
                     "{flag}: expected folders, --captured KB,…, --sample N, --together N, \
-                     --components NAME,…, --true-path, --brief, --markdown FILE"
+                     --components NAME,…, --true-path, --advice, --fastest, --brief, --markdown FILE"
                 ));
             }
             folder => options.folders.push(folder.into()),
@@ -127,10 +135,10 @@ fn tables(options: &Options) -> Result<String, String> {
     let paths = options.folders.iter().map(|folder| truth::read(folder));
     let paths = paths.collect::<Result<Vec<_>, _>>()?.concat();
     let controls = Controls::of(paths.iter());
-    let true_paths: Vec<_> =
-        paths.iter().filter_map(|path| Some((path, on_true_path(path, &controls)?))).collect();
+    let true_paths =
+        || paths.iter().filter_map(|path| Some((path, on_true_path(path, &controls)?))).collect::<Vec<_>>();
     if options.true_path {
-        return Ok(text::true_path(&true_paths, &controls));
+        return Ok(text::true_path(&true_paths(), &controls));
     }
     if !options.components.is_empty() {
         return components(&paths, &controls, &options.components);
@@ -140,12 +148,21 @@ fn tables(options: &Options) -> Result<String, String> {
     let mut captures = vec![];
     // One after the other: each has all cores, and its time is that of a user.
     for (path, transfer, files) in chosen {
-        captures.push(from_capture(path, transfer, &files, &controls, Breadth::All));
+        captures.push(from_capture(
+            path,
+            transfer,
+            &files,
+            &controls,
+            Ask { advice: options.advice, ..Ask::TIMES },
+        ));
         bar.inc(1);
     }
     bar.finish_and_clear();
+    if options.advice.is_some() {
+        return Ok(advice::tables(&captures, &controls, options.brief));
+    }
     Ok(match options.together {
-        1 => text::whole(&captures, &paths, &true_paths, &controls, options.brief),
+        1 => text::whole(&captures, &paths, &true_paths(), &controls, options.brief),
         _ => text::together(&captures),
     })
 }
@@ -165,7 +182,7 @@ fn components(paths: &[TruePath], controls: &Controls, names: &[String]) -> Resu
     let mut rows = vec![];
     for (path, transfer, file) in &found {
         rows.push([Breadth::Path, Breadth::Kind, Breadth::All].map(|breadth| {
-            let forecast = from_capture(path, transfer, &[file], controls, breadth);
+            let forecast = from_capture(path, transfer, &[file], controls, Ask { breadth, advice: None });
             bar.inc(1);
             forecast
         }));
@@ -207,10 +224,11 @@ fn bar(captures: usize) -> ProgressBar {
     ProgressBar::new(captures as u64).with_style(style.expect("the template is right"))
 }
 
-/// First line of the block of the tables from one capture, or from several.
-fn block(together: usize) -> &'static str {
-    match together {
-        1 => "<!-- generated: truth_table -->",
+/// First line of the block of the tables that the options ask for.
+fn block(options: &Options) -> &'static str {
+    match options {
+        Options { advice: Some(_), .. } => "<!-- generated: truth_table --advice -->",
+        Options { together: 1, .. } => "<!-- generated: truth_table -->",
         _ => "<!-- generated: truth_table --together -->",
     }
 }

@@ -104,7 +104,7 @@ pub(crate) fn stem(file: &std::path::Path) -> String {
 }
 
 /// The likeliest kinds with their weights.
-fn kinds(answer: &Answer<'_>) -> String {
+pub(crate) fn kinds(answer: &Answer<'_>) -> String {
     let kinds = answer.path.kinds.iter().take(3).filter(|kind| kind.weight >= 0.01);
     let kinds: Vec<String> = kinds.map(|kind| format!("{} {:.0}", kind.kind, 100.0 * kind.weight)).collect();
     kinds.join(", ")
@@ -136,17 +136,19 @@ pub(crate) fn whole(
     if !brief {
         add("Capture by capture", each(captures));
     }
-    let refused: Vec<String> = captures
-        .iter()
-        .filter_map(|capture| Some(format!("{} ({})", capture.file, capture.answer.as_ref().err()?)))
-        .collect();
-    if !refused.is_empty() {
-        let _ = writeln!(text, "Refused: {}.\n", refused.join("; "));
-    }
-    text
+    text + &refused(captures)
 }
 
-fn notes(controls: &Controls) -> String {
+/// The captures that cannot be read, with their reasons.
+pub(crate) fn refused(captures: &[CaptureForecast<'_>]) -> String {
+    let reason = |capture: &CaptureForecast<'_>| {
+        Some(format!("{} ({})", capture.file, capture.answer.as_ref().err()?))
+    };
+    let refused: Vec<String> = captures.iter().filter_map(reason).collect();
+    if refused.is_empty() { String::new() } else { format!("Refused: {}.\n\n", refused.join("; ")) }
+}
+
+pub(crate) fn notes(controls: &Controls) -> String {
     let mut text: String = controls.notes.iter().map(|note| format!("- {note}\n")).collect();
     if !text.is_empty() {
         text.push('\n');
@@ -206,7 +208,7 @@ impl Scores {
 }
 
 /// Names of the paths, in the order of the tables.
-fn names<'a>(captures: &[CaptureForecast<'a>]) -> Vec<&'a str> {
+pub(crate) fn names<'a>(captures: &[CaptureForecast<'a>]) -> Vec<&'a str> {
     let mut names: Vec<&str> = captures.iter().map(|capture| capture.path.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
@@ -252,7 +254,7 @@ fn by_capture(captures: &[CaptureForecast<'_>]) -> Table {
     scores.0
 }
 
-fn ascending(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
+pub(crate) fn ascending(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut sizes: Vec<u64> = sizes.collect();
     sizes.sort_unstable();
     sizes.dedup();
