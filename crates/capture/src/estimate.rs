@@ -69,6 +69,8 @@ pub enum AckPolicy {
     DelayedAck,
     /// One ACK per packet at first, later one per two packets (Linux).
     QuickackThenDelayed,
+    /// The same with one ACK per packet whenever its window opens: Linux with the receive buffer that it has by default.
+    TunedBuffer,
 }
 
 impl AckPolicy {
@@ -78,6 +80,7 @@ impl AckPolicy {
             Self::AckEveryPacket => "ack-every-packet",
             Self::DelayedAck => "delayed-ack",
             Self::QuickackThenDelayed => "quickack-then-delayed",
+            Self::TunedBuffer => "tuned-buffer",
         }
     }
 }

@@ -4,7 +4,7 @@ use firstflight_capture::seconds::Seconds;
 use std::path::{Path, PathBuf};
 
 use firstflight_capture::{
-    Capture, Error, Estimate, Inferred, Opening, PathEstimate, Problem, Vantage, infer, read,
+    AckPolicy, Capture, Error, Estimate, Inferred, Opening, PathEstimate, Problem, Vantage, infer, read,
 };
 use firstflight_contract::Nanos;
 
@@ -134,6 +134,17 @@ fn a_receiver_whose_window_still_opens_has_not_shown_its_later_policy() {
     assert_eq!(path.opening, Some(Opening { first: 16_781_312, goes_on: true }));
     let why = path.receiver.unknown().map_or("", |unknown| &unknown.why);
     assert!(why.contains("while its window opened"), "{:?}", path.receiver);
+}
+
+#[test]
+fn a_receiver_with_the_default_buffer_of_linux_shows_it_by_a_window_that_stands_still() {
+    // Read from `tcpdump -n -r`: the window opens from 64,256 bytes to 80,512 (55 segments), stays for 22 ACKs, and opens on.
+    let named = |name: &str| infer(&read(shipped().join("more").join(name)).unwrap().connections);
+    let path = named("k4-cubic-1000KB.pcap");
+    assert_eq!(path.receiver, Inferred::Known(AckPolicy::TunedBuffer));
+    assert_eq!(path.opening, Some(Opening { first: 64_256, goes_on: true }));
+    // SO_RCVBUF fixes this one's buffer.
+    assert_ne!(named("q8rwnd-reno-1000KB.pcap").receiver, Inferred::Known(AckPolicy::TunedBuffer));
 }
 
 #[test]

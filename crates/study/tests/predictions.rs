@@ -95,6 +95,16 @@ fn unknowns_of_a_short_capture_widen_the_forecasts_of_long_transfers_only() {
 }
 
 #[test]
+fn the_default_receive_buffer_of_linux_delays_a_large_initial_window() {
+    // Path `k4` of docs/predictions.md: eight transfers of 300 KB with an initial window of 30 took 324.4 to 324.8 ms, and over the
+    // same link to a receiver with a larger buffer 281.4 to 281.6 ms.
+    let report = forecast("more/k4-cubic-1000KB.pcap", "hystart-linux+cubic@iw30", &[300_000]);
+    assert_eq!(report.comparison.path.receiver.as_deref(), Some("tuned-buffer"));
+    let (median, _) = times(&report.comparison.results[0]);
+    assert!((median / 0.3245 - 1.0).abs() < 0.01, "{median} s, the kernel took 0.3245 s");
+}
+
+#[test]
 fn the_captured_scheme_is_recognised_by_its_start_up() {
     for (capture, control) in
         [("p1-cubic-1000KB.pcap", "hystart-linux+cubic"), ("p1-reno-1000KB.pcap", "reno")]

@@ -121,6 +121,9 @@ pub(super) fn receiver(traces: &[&PacketTrace]) -> Inferred<AckPolicy> {
     const FEW: usize = 8;
     /// Share of ACKs, so that a few lost or thinned-out ACKs do not decide.
     const MOST: f64 = 0.8;
+    if traces.iter().any(|trace| has_default_buffer(trace)) {
+        return Inferred::Known(AckPolicy::TunedBuffer);
+    }
     let (mut early, mut late) = (Vec::new(), Vec::new());
     for trace in traces {
         let segments = segments(trace);
@@ -150,6 +153,25 @@ pub(super) fn receiver(traces: &[&PacketTrace]) -> Inferred<AckPolicy> {
             "the receiver acknowledged every packet late in the connections, but not early",
         ),
     }
+}
+
+/// Whether the receiver has the buffer that Linux gives by default, and enlarges once in a round trip while its application
+/// reads: the window opens to what 131072 bytes hold, and then stands still, for the rest of the flight at least.
+fn has_default_buffer(trace: &PacketTrace) -> bool {
+    /// Full segments that the buffer holds: 2304 bytes each in memory (`truesize`), less the one that is being read.
+    const HELD: u64 = 131_072 / 2304 - 1;
+    /// Largest first window of this buffer: its half (`TCP_DEFAULT_SCALING_RATIO`).
+    const FIRST: u64 = 64 << 10;
+    /// Least number of ACKs in which it stands still. A window that opens does so by two segments with each.
+    const STILL: usize = 4;
+    let offers = trace.acks.iter().filter(|ack| !ack.disordered);
+    let offers: Vec<(u64, u64)> = offers.filter_map(|ack| Some((ack.ack, ack.window?))).collect();
+    let (Some(&(_, first)), Some(&(acked, _))) = (offers.first(), offers.last()) else { return false };
+    let mss = u64::from(trace.mss);
+    let still = offers.iter().filter(|(_, window)| window / mss == HELD).count();
+    let opens_on = offers.iter().any(|(_, window)| window / mss > HELD);
+    // A buffer of this size that does not grow holds as much, and shows it once two of its windows have arrived.
+    first <= FIRST && still >= STILL && (opens_on || acked < 2 * HELD * mss)
 }
 
 /// Segments that each ACK newly acknowledges while nothing is missing, and whether it opens the window.

@@ -1,5 +1,6 @@
 //! The advice, carried out: what the recommended start gained on the kernel.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use firstflight_net::random::Stream;
@@ -10,8 +11,8 @@ use crate::controls::Controls;
 use crate::forecast::{Answer, CaptureForecast, Cell};
 use crate::kinds::known;
 use crate::score::{at, mean, share};
-use crate::table::{Table, number, percent, signed};
-use crate::text::{ascending, kinds, names, notes, refused};
+use crate::table::{Table, percent, signed};
+use crate::text::{ascending, names, notes, refused};
 use crate::truth::Transfer;
 
 /// Resamples of an interval.
@@ -29,6 +30,8 @@ struct Advised<'a> {
     fastest: &'a Transfer,
     /// Forecast gain with its interval; `None` where the advice is to keep the present start.
     forecast: Option<(f64, Ci95)>,
+    /// Whether a start that gains is not recommended because its harm to others may exceed the limit.
+    undecided: bool,
 }
 
 impl<'a> Advised<'a> {
@@ -41,7 +44,14 @@ impl<'a> Advised<'a> {
         let fastest = measured.min_by(|a, b| a.truth_ms().total_cmp(&b.truth_ms()))?;
         let gain = one.gain.filter(|_| one.scheme.is_some());
         let forecast = gain.map(|[low, value, high]| (value, [low, high]));
-        Some(Self { capture, own, present: present.transfer, fastest, forecast })
+        Some(Self {
+            capture,
+            own,
+            present: present.transfer,
+            fastest,
+            forecast,
+            undecided: !one.undecided.is_empty(),
+        })
     }
 
     fn bytes(&self) -> u64 {
@@ -68,6 +78,15 @@ impl<'a> Advised<'a> {
     /// Whether the advised start is shown to be later than the present one by a difference that matters.
     fn lost(&self) -> bool {
         self.forecast.is_some() && self.gain() <= -WORTH && self.gain_ci95()[1] < 0.0
+    }
+
+    /// The advice in a word.
+    fn word(&self) -> String {
+        match self.forecast {
+            Some(_) => format!("`{}`", self.own.transfer.control),
+            None if self.undecided => "keep: harm open".into(),
+            None => "keep".into(),
+        }
     }
 
     /// How much later than the fastest start the advised one ended, as a share of the fastest.
@@ -102,7 +121,7 @@ fn gain_ci95(own: &Transfer, present: &Transfer) -> Ci95 {
     [0.025, 0.975].map(|p| quantile(&gains, p))
 }
 
-/// All tables; without single captures if `brief`.
+/// All tables; without single starts and sizes if `brief`.
 pub(crate) fn tables(captures: &[CaptureForecast<'_>], controls: &Controls, brief: bool) -> String {
     let sizes = |capture: &CaptureForecast<'_>| capture.path.sizes();
     let all =
@@ -122,8 +141,8 @@ pub(crate) fn tables(captures: &[CaptureForecast<'_>], controls: &Controls, brie
         ((size / 1000).to_string(), own)
     });
     add("By size", &groups_table("KB", groups, &all));
-    add("Gain of every start: forecast and kernel", &by_start(captures));
     if !brief {
+        add("Gain of every start: forecast and kernel", &by_start(captures));
         add("Each advice", &each(&all));
     }
     text + &refused(captures)
@@ -137,17 +156,18 @@ fn groups_table<'a>(
     let mut table = Table::new([
         title,
         "answers",
-        "advise a change",
+        "changes",
+        "harm open",
         "forecast gain: median, %",
-        "gain on the kernel: median, %",
-        "difference: median, points",
-        "most, points",
+        "on the kernel: median, %",
+        "apart: median, points",
+        "most",
         "intervals meet, %",
         "in the range, %",
-        "later than now",
-        "later than the fastest: mean, %",
-        "most, %",
-        "present start, the same: mean, %",
+        "slower than now",
+        "behind the fastest: mean, %",
+        "most",
+        "present start: mean, %",
     ]);
     for (name, own) in groups.chain([("**all**".to_owned(), all.iter().collect())]) {
         let changes: Vec<&&Advised<'_>> = own.iter().filter(|one| one.forecast.is_some()).collect();
@@ -164,6 +184,7 @@ fn groups_table<'a>(
             name,
             own.len().to_string(),
             changes.len().to_string(),
+            own.iter().filter(|one| one.forecast.is_none() && one.undecided).count().to_string(),
             percent(at(&forecast, 0.5), 1),
             percent(at(&gains, 0.5), 1),
             percent(at(&apart, 0.5), 1),
@@ -239,35 +260,42 @@ fn by_start(captures: &[CaptureForecast<'_>]) -> Table {
     table
 }
 
+/// The advice for each path and size; captures with the same advice share a row.
 fn each(all: &[Advised<'_>]) -> Table {
     let mut table = Table::new([
-        "capture, KB",
-        "taken for, %",
+        "path, KB",
+        "captures",
         "advice",
         "forecast gain, %",
         "gain on the kernel, %",
         "in the range, %",
         "fastest",
-        "later than the fastest, %",
+        "behind the fastest, %",
     ]);
+    let mut rows: BTreeMap<_, Vec<&Advised<'_>>> = BTreeMap::new();
     for one in all {
+        let key = (&one.capture.path.name, one.bytes(), one.word());
+        rows.entry(key).or_default().push(one);
+    }
+    for ((path, bytes, word), own) in rows {
+        let one = own[0];
         let interval = |[low, high]: Ci95| format!("({} to {})", signed(Some(low), 1), signed(Some(high), 1));
-        let forecast = |(value, ci95)| format!("{} {}", signed(Some(value), 1), interval(ci95));
-        let changed = one.forecast.is_some();
+        let forecasts: Vec<(f64, Ci95)> = own.iter().filter_map(|one| one.forecast).collect();
+        let values: Vec<f64> = forecasts.iter().map(|(value, _)| *value).collect();
+        let widest = forecasts.iter().map(|(_, ci95)| *ci95).reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
         let lost = if one.lost() { " *" } else { "" };
+        let covered: Vec<f64> = own.iter().filter_map(|one| one.own.covered()).collect();
         table.row([
-            format!("`{}` {}", crate::text::stem(one.capture.file.as_ref()), one.bytes() / 1000),
-            one.capture.answered().map_or_else(String::new, kinds),
-            if changed { format!("`{}`", one.own.transfer.control) } else { "keep".into() },
-            one.forecast.map_or("–".into(), forecast),
-            if changed {
+            format!("{path} {}", bytes / 1000),
+            own.len().to_string(),
+            word,
+            widest.map_or("–".into(), |it| format!("{} {}", signed(at(&values, 0.5), 1), interval(it))),
+            widest.map_or("–".into(), |_| {
                 format!("{} {}{lost}", signed(Some(one.gain()), 1), interval(one.gain_ci95()))
-            } else {
-                "–".into()
-            },
-            percent(one.own.covered(), 0),
+            }),
+            percent(mean(&covered), 0),
             format!("`{}`", one.fastest.control),
-            number(Some(100.0 * one.regret()), 1),
+            percent(Some(one.regret()), 1),
         ]);
     }
     table

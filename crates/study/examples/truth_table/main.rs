@@ -12,7 +12,7 @@
 //! that follow in the order of control and size. `--components` shows what the ranges of single captures consist of. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
 //! separates errors of the model from errors of the inference. `--advice` prints the gains of the starts that are recommended, forecast
 //! and on the kernel, with the default limits of loss and harm, `--fastest` without limits; controls in `truth.csv` have settings then, as
-//! `cubic@iw30+paced`. `--brief` omits single captures. `--markdown` writes the
+//! `cubic@iw30+paced`. `--brief` omits single captures, starts and sizes. `--markdown` writes the
 //! tables into the block of FILE that is marked as generated; with `--together`, the first table into a block of its own.
 
 mod advice;
@@ -227,6 +227,9 @@ fn bar(captures: usize) -> ProgressBar {
 /// First line of the block of the tables that the options ask for.
 fn block(options: &Options) -> &'static str {
     match options {
+        Options { advice: Some(Limits { fastest: true, .. }), .. } => {
+            "<!-- generated: truth_table --fastest -->"
+        }
         Options { advice: Some(_), .. } => "<!-- generated: truth_table --advice -->",
         Options { together: 1, .. } => "<!-- generated: truth_table -->",
         _ => "<!-- generated: truth_table --together -->",

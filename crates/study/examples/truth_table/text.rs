@@ -104,7 +104,7 @@ pub(crate) fn stem(file: &std::path::Path) -> String {
 }
 
 /// The likeliest kinds with their weights.
-pub(crate) fn kinds(answer: &Answer<'_>) -> String {
+fn kinds(answer: &Answer<'_>) -> String {
     let kinds = answer.path.kinds.iter().take(3).filter(|kind| kind.weight >= 0.01);
     let kinds: Vec<String> = kinds.map(|kind| format!("{} {:.0}", kind.kind, 100.0 * kind.weight)).collect();
     kinds.join(", ")

@@ -279,7 +279,11 @@ impl<'a> Subject<'a> {
         }
         if let Some(receiver) = inferred.receiver.known() {
             let word = receiver.label();
-            flow.receiver = Receiver::ALL.iter().copied().find(|r| r.word() == word).unwrap_or(flow.receiver);
+            let named = Receiver::ALL.iter().copied().find(|r| r.word() == word);
+            // Only Linux has a buffer that grows; the ACKs of other stacks are the nearest to it.
+            let tuned = named == Some(Receiver::Tuned) && flow.profile != Profile::Linux;
+            flow.receiver =
+                if tuned { Receiver::QuickAckThenDelayed } else { named.unwrap_or(flow.receiver) };
         }
     }
 
@@ -296,15 +300,20 @@ impl<'a> Subject<'a> {
         };
         let flow = &mut self.scenario.flows[0];
         let largest = (largest.value as u64).max(self.scenario.packet.payload(flow.profile).into());
+        let first = inferred.opening.map(|opening| opening.first);
         let opening = inferred.opening.filter(|opening| opening.goes_on);
-        if connections.iter().any(limited) {
+        if flow.receiver == Receiver::Tuned {
+            // Such a buffer limits the first flights and grows.
+            flow.receive_window = flow.receive_window.max(Some(largest));
+            flow.initial_receive_window = first.or(flow.initial_receive_window);
+        } else if connections.iter().any(limited) {
             (flow.receive_window, flow.initial_receive_window) = (Some(largest), None);
         } else if let Some(opening) = opening {
             let open = (opening.first as f64 / FIRST_WINDOW) as u64;
             let limit = largest.max(open).max(flow.receive_window.unwrap_or(0));
             (flow.receive_window, flow.initial_receive_window) = (Some(limit), Some(opening.first));
         } else if flow.receive_window.is_some_and(|own| own < largest) {
-            let first = inferred.opening.map_or(largest, |opening| opening.first.min(largest));
+            let first = first.map_or(largest, |first| first.min(largest));
             (flow.receive_window, flow.initial_receive_window) = (Some(largest), Some(first));
         }
     }
