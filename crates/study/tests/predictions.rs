@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use firstflight_capture::{Capture, Next, Reader, read_from};
+use firstflight_capture::{Capture, Next, Reader, read, read_from};
+use firstflight_contract::{Nanos, Rate};
 use firstflight_results::{CompareReport, InputFile, SchemeResult};
-use firstflight_scenario::{Candidate, Profile};
+use firstflight_scenario::{Candidate, Limit, Profile};
 use firstflight_study::compare::{Input, Known, Limits, Request, compare};
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
@@ -31,13 +32,14 @@ fn forecast(capture: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
 }
 
 fn forecast_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
-    forecast_of(read_from(bytes, name).expect("a readable capture"), name, scheme, sizes)
+    let capture = read_from(bytes, name).expect("a readable capture");
+    forecast_of(capture, Known::default(), name, scheme, sizes)
 }
 
-fn forecast_of(capture: Capture, name: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
+fn forecast_of(capture: Capture, known: Known, name: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
     let file = InputFile { name: name.into(), bytes: 0, sha256: String::new() };
     let request = Request {
-        input: Input::Capture { file, capture: Box::new(capture), known: Known::default() },
+        input: Input::Capture { file, capture: Box::new(capture), known },
         schemes: vec![Candidate::parse(scheme).expect("a registered chain")],
         sizes: sizes.to_vec(),
         profile: Profile::Linux,
@@ -98,7 +100,11 @@ fn unknowns_of_a_short_capture_widen_the_forecasts_of_long_transfers_only() {
 fn the_default_receive_buffer_of_linux_delays_a_large_initial_window() {
     // Path `k4` of docs/predictions.md: eight transfers of 300 KB with an initial window of 30 took 324.4 to 324.8 ms, and over the
     // same link to a receiver with a larger buffer 281.4 to 281.6 ms.
-    let report = forecast("more/k4-cubic-1000KB.pcap", "hystart-linux+cubic@iw30", &[300_000]);
+    let name = "more/k4-cubic-1000KB.pcap";
+    let capture = read(testdata(name)).expect("a readable capture");
+    let (rate, rtt) = (Some(Rate(35_000_000)), Some(Nanos::from_millis(80)));
+    let known = Known { rate, rtt, buffer: Some(Limit::Packets(300)), loss: Some(0.0) };
+    let report = forecast_of(capture, known, name, "hystart-linux+cubic@iw30", &[300_000]);
     assert_eq!(report.comparison.path.receiver.as_deref(), Some("tuned-buffer"));
     let (median, _) = times(&report.comparison.results[0]);
     assert!((median / 0.3245 - 1.0).abs() < 0.01, "{median} s, the kernel took 0.3245 s");
@@ -129,7 +135,7 @@ fn each_of_two_captures_read_together_is_re_run_with_its_own_senders_scheme() {
         reader.add(&bytes[..], Path::new(name), &mut || Next::Continue).expect("a readable capture");
     }
     let capture = reader.finish(Path::new("both")).expect("two connections");
-    let report = forecast_of(capture, "both", "slow-start+reno", &[1_000_000]);
+    let report = forecast_of(capture, Known::default(), "both", "slow-start+reno", &[1_000_000]);
     let comparison = &report.comparison;
     assert_eq!(comparison.path.kind.as_deref(), Some("drop-tail"), "{:?}", comparison.path.kinds);
     let schemes: Vec<&str> = comparison.connections.iter().map(|it| it.scheme.as_str()).collect();

@@ -24,8 +24,9 @@ const FACTS: &str = "
 ## What each setting does
 
 **Initial window** (`initcwnd`, packets). Holds for connections that open after the command. The receiver's first window limits it:
-a Linux receiver with default settings first offers 64 KiB, which is 45 packets of 1448 bytes. Without pacing the whole window
-leaves as one burst, and a short queue at the bottleneck drops the end of it.
+a Linux receiver with default settings first offers 64,256 bytes, which hold 44 packets of 1448 bytes, and 55 packets in the next flight.
+A client that opens the connection and sends is limited to 65,535 bytes, because the window of a SYN-ACK has no scale. Without pacing the
+whole window leaves as one burst, and a short queue at the bottleneck drops the end of it.
 
 **Pacing** (`fq`). The queueing discipline fq spreads what TCP sends at twice the window a round trip, from half the threshold on at
 1.2 times (`net.ipv4.tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`). The first ten packets of a connection leave at once; everything
