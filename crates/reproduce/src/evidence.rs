@@ -49,10 +49,11 @@ pub struct Measured {
 }
 
 impl Evidence {
-    /// Replaces the experiments that `newer` measured otherwise, and notes its version with each. Experiments that `are_known`
-    /// does not name, by paper and name, are left out.
+    /// Replaces the experiments that `newer` measured otherwise, and notes its version with each, where it is another. Experiments
+    /// that `are_known` does not name, by paper and name, are left out.
     pub fn update(&mut self, newer: Self, are_known: impl Fn(&str, &str) -> bool) {
-        let version = newer.provenance.version;
+        let whole = self.provenance.version == newer.provenance.version;
+        let version = if whole { String::new() } else { newer.provenance.version };
         for (paper, measurements) in newer.papers {
             let known = self.papers.entry(paper).or_default();
             for (name, measured) in measurements.experiments {
@@ -127,5 +128,7 @@ mod tests {
         assert_eq!(hops.collect::<Vec<_>>(), [("new", 6), ("other", 5), ("same", 1), ("untouched", 3)]);
         assert_eq!(all.later(), BTreeMap::from([("2", vec!["x/new".to_owned(), "x/other".to_owned()])]));
         assert_eq!(all.provenance.version, "1");
+        all.update(evidence("1", &[("same", 7)]), |_, _| true);
+        assert_eq!(all.later(), BTreeMap::from([("2", vec!["x/new".to_owned(), "x/other".to_owned()])]));
     }
 }
