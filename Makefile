@@ -72,12 +72,14 @@ reproduction-update: build ## run UPDATE=HS again and update docs/reproduction
 	$(BIN) reproduce $(UPDATE) --update docs/reproduction/results.json
 	$(MAKE) reproduction-publish
 
+# The output folder may have tables of other readings, and pictures of single lines, which no page names.
 reproduction-publish:
 	mkdir -p docs/reproduction/images
 	find docs/reproduction -name '*.md' ! -name '*-readings.md' -delete
 	rm -f docs/reproduction/images/*.svg
-	cp out/reproduction/*.md out/reproduction/results.json out/reproduction/verdicts.json docs/reproduction/
-	cp out/reproduction/images/*.svg docs/reproduction/images/
+	find out/reproduction -name '*.md' ! -name '*-readings.md' -exec cp -t docs/reproduction {} +
+	cp out/reproduction/results.json out/reproduction/verdicts.json docs/reproduction/
+	cd out/reproduction && grep -oh 'images/[^)]*\.svg' *.md | sort -u | xargs cp --parents -t ../../docs/reproduction
 
 # Users need no compiler: the object is part of the repository. A test fails while it is older than its sources.
 kernel: packages-build packages-kernel ## rebuild the eBPF object that runs the schemes in the Linux kernel
