@@ -149,7 +149,8 @@ fn line(library: &Library, paper: &Paper, row: &Judged) -> String {
         out += &format!("{}\n\n", text(&row.why));
     }
     for fitted in &row.fitted {
-        out += &format!("Fitted to {}: {}.\n\n", fitted.to.join(", "), text(&fitted.value));
+        let to = fitted.to.join(", ");
+        out += &format!("Uses a value that was [fitted]({}.md) to {to}.\n\n", paper.folder);
     }
     if let Some(share) = row.single {
         out += &format!("{} of {} single runs show every statement at once.\n\n", share.show, share.of);

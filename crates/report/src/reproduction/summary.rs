@@ -28,6 +28,28 @@ fn later(evidence: &Evidence) -> String {
     evidence.later().into_iter().map(of).collect()
 }
 
+/// The experiments that have more seeds than their files ask for.
+fn further(library: &Library, evidence: &Evidence) -> String {
+    let more: Vec<String> = library
+        .papers
+        .iter()
+        .flat_map(|paper| paper.experiments.iter().map(move |(name, own)| (paper, name, own)))
+        .filter_map(|(paper, name, own)| {
+            let seeds = evidence.papers.get(&paper.folder)?.experiments.get(name)?.replications;
+            let name = code(&format!("{}/{name}", paper.folder));
+            (seeds > own.replications).then(|| format!("{name} ({seeds} for {})", own.replications))
+        })
+        .collect();
+    if more.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Undecided statements have more seeds than their experiments ask for: {}. `firstflight reproduce LINE --further N` makes them \
+         for one line.\n\n",
+        more.join(", ")
+    )
+}
+
 pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) -> String {
     let mut out = format!("# Five papers, run again\n\n![Every line beside the paper]({OVERVIEW})\n\n");
     let counted = counted(judged);
@@ -38,11 +60,11 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
     let words: Vec<String> =
         Verdict::ALL.iter().map(|one| format!("{} {}", count(&known, *one), one.title())).collect();
     out += &format!(
-        "Five papers on the start of TCP connections contain {} numbers, orders and claims that an experiment can check, and whose \
-         values are stated: {}. Of those that match, {fitted} use a value that was fitted to a number of the paper, and {chosen} have \
-         two or more readings in the paper, of which the better is judged. {} further lines are of a paper whose numbers are lost: \
-         they are judged with assumed values, and not added. {} lines are constants and arithmetic: {} of them hold in the scenarios \
-         and the registry.\n\n",
+        "Five papers on the start of TCP connections contain {} numbers, orders and claims about results, with values that the papers \
+         state. Their verdicts: {}. Of those that match, {fitted} use a value that was fitted to a number of the paper, and {chosen} \
+         have two or more readings in the paper, of which the better is judged. {} further lines are of a paper whose numbers are lost: \
+         they are judged with assumed values, and are not counted above. {} more are constants and arithmetic: {} of them hold in the \
+         scenarios and the registry.\n\n",
         known.len(),
         words.join(", "),
         assumed.len(),
@@ -58,7 +80,7 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         .collect();
     if !links.is_empty() {
         out += &format!(
-            "The statements of {} lines were changed after results had been seen, and each of them has the reason: {}.\n\n",
+            "The statements of {} lines were changed after results had been seen. Each line states the reason: {}.\n\n",
             links.len(),
             links.join(", ")
         );
@@ -89,6 +111,8 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         - **matches**: every statement holds.\n- **partly**: some hold, some fail.\n- **undecided**: none fails, some are undecided.\n\
         - **differs**: none holds, at least one fails.\n- **refuted by its own set-up**: it fails, and the paper's own numbers rule it out.\n\
         - **not checkable**: no experiment can decide it.\n\n\
+        In the tables, *a : b* are the two sides of the statement that decides the line. Their ratio follows, above 1 if they are in the \
+        paper's order, and its 95 % interval.\n\n\
         Values are those that the paper states. A value that the paper leaves open is one for all lines of the paper; a value that was \
         fitted to a number is listed with the lines that use it. The cause of a difference is **shown** if the line's own statements \
         hold with the cause in place (**with fitted values** if it has a value that was chosen so that they hold), **consistent** if \
@@ -113,6 +137,7 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         later(evidence),
         hops / 1e9
     );
+    out += &further(library, evidence);
     for paper in &library.papers {
         let rows = own(paper, &counted);
         if rows.is_empty() {
