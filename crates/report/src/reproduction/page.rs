@@ -119,7 +119,11 @@ pub(super) fn lines(library: &Library, paper: &Paper, ours: &Measurements, judge
         out += "\n## Values of ns-2\n\n";
     }
     for one in &paper.about.without_ns2 {
-        out += &format!("No value of ns-2 has {}: {}\n\n", one.lines.join(", "), text(&one.reason));
+        out += &format!(
+            "Lines without a value of ns-2: {}. Reason: {}\n\n",
+            one.lines.join(", "),
+            text(&one.reason)
+        );
     }
     if !paper.ns2.is_empty() {
         out += "| metric | at | command |\n|---|---|---|\n";

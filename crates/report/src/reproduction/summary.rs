@@ -44,8 +44,8 @@ fn further(library: &Library, evidence: &Evidence) -> String {
         return String::new();
     }
     format!(
-        "Undecided statements have more seeds than their experiments ask for: {}. `firstflight reproduce LINE --further N` makes them \
-         for one line.\n\n",
+        "These experiments have more seeds than their files ask for, because a statement was undecided with those: {}. \
+         `firstflight reproduce LINE --further N` makes the seeds for one line.\n\n",
         more.join(", ")
     )
 }
