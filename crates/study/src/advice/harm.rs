@@ -109,6 +109,23 @@ impl Bystanders {
             .try_for_each(|at| at.extend(bench, &self.present, candidates, &all, first, progress))
     }
 
+    /// Replications of the first look.
+    #[cfg(test)]
+    pub(crate) fn with_first(self, first: u32) -> Self {
+        Self { first, ..self }
+    }
+
+    /// Times beside the candidate at `place` and beside the present scheme, of either bystander, by replication at the size with number
+    /// `at`; `None` if a bystander did not end.
+    #[cfg(test)]
+    pub(crate) fn times(&self, at: usize, place: usize) -> Option<[Vec<(f64, f64)>; 2]> {
+        let at = &self.sizes[at];
+        let pairs = at.beside[place].iter().zip(&at.present).map(|(beside, present)| (*beside).zip(*present));
+        let pairs: Vec<(Times, Times)> = pairs.collect::<Option<_>>()?;
+        let of = |time: fn(&Times) -> f64| pairs.iter().map(|(a, b)| (time(a), time(b))).collect();
+        Some([of(|times| times.bulk), of(|times| times.request_response)])
+    }
+
     /// Harm of each candidate at each size, in the order of the sizes and candidates; `None` if a bystander did not end.
     pub(crate) fn harm(&self) -> HarmBySize {
         let of_size = |at: &AtSize| (0..at.beside.len()).map(|place| Some(at.harm(place)?.shown())).collect();

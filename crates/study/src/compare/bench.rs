@@ -25,6 +25,13 @@ impl<'a> Bench<'a> {
         Replication { index: spread(index), of: Self::MOST, seed: self.seed }
     }
 
+    /// Number of a replication's path among those that explain the capture; 0 on a given path.
+    #[cfg(test)]
+    pub(super) fn path(&self, index: u32) -> usize {
+        let explanation = self.subject.explanation();
+        explanation.map_or(0, |it| it.at(self.replication(index).share()).number())
+    }
+
     /// Seed of all replications.
     pub(crate) fn seed(&self) -> u64 {
         self.seed

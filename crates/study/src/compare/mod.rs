@@ -6,6 +6,8 @@
 mod bench;
 mod captured;
 mod defaults;
+#[cfg(test)]
+mod harm_on_paths;
 mod inferred;
 mod input;
 mod mix;

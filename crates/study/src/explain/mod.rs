@@ -248,6 +248,13 @@ fn narrow(paths: &mut Vec<Weighed>, breadth: Breadth) {
 }
 
 impl Drawn<'_> {
+    /// Number of the path among those that explain the capture.
+    #[cfg(test)]
+    pub(crate) fn number(&self) -> usize {
+        let number = self.explanation.paths.iter().position(|path| std::ptr::eq(path, self.path));
+        number.expect("a path of the explanation")
+    }
+
     /// Scheme of the sender of the connection with this index on this path. If the connection is not among those that are
     /// explained, its scheme is not known: that of one of them, by turns of `number`.
     pub(crate) fn sender(&self, connection: usize, number: u32) -> &SchemeSpec {
