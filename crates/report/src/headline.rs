@@ -314,7 +314,7 @@ fn sentence(sizes: &[Size<'_>], names: &Names) -> (String, String) {
     (capital(&phrases(sizes, names)) + ".", costs(sizes, names))
 }
 
-/// What to use at which of several sizes.
+/// The scheme to use at each of several sizes, as phrases.
 fn phrases(sizes: &[Size<'_>], names: &Names) -> String {
     let mut groups: Vec<(Option<&str>, Vec<&Size<'_>>)> = vec![];
     for size in sizes {

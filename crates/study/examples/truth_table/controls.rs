@@ -58,7 +58,7 @@ fn candidate(name: &str) -> Result<Candidate, String> {
     Candidate::parse(&label).map_err(|error| error.to_string())
 }
 
-/// What a forecast is asked for.
+/// Request for a forecast.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask {
     /// Paths from which it is drawn.

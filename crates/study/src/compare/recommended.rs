@@ -18,12 +18,11 @@
 
 mod cost;
 
-use std::collections::BTreeSet;
-
 use firstflight_results::{Ci95, ForAllSizes, PairedDifference, Recommended, SchemeResult};
 use firstflight_scenario::Candidate;
 use firstflight_scenario::quantity::show_bytes;
 
+use super::ascending;
 use super::summary::Replications;
 use cost::{Cost, Verdict};
 
@@ -168,12 +167,6 @@ pub(super) fn contenders<'a>(
         all.sort_by(|a, b| question.ratio(a, &first).0.total_cmp(&question.ratio(b, &first).0));
     }
     all
-}
-
-/// The sizes in ascending order, each once.
-fn ascending(sizes: &[u64]) -> Vec<u64> {
-    let sizes: BTreeSet<u64> = sizes.iter().copied().collect();
-    sizes.into_iter().collect()
 }
 
 /// Results of a candidate at the sizes in question, one or more, ascending.

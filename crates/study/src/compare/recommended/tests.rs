@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_results::{Harm, Mean, Sample, SampleSet};
 
