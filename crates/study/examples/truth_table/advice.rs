@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use firstflight_net::random::Stream;
-use firstflight_results::Ci95;
+use firstflight_results::{Ci95, PairedDifference};
 use firstflight_study::stats::quantile;
 
 use crate::controls::Controls;
@@ -17,8 +17,6 @@ use crate::truth::Transfer;
 
 /// Resamples of an interval.
 const RESAMPLES: usize = 2000;
-/// Share of the present start's median from which a difference is worth having (docs/report.md).
-const WORTH: f64 = 0.02;
 
 /// The advice for one size from one capture, and the kernel's transfers with it.
 struct Advised<'a> {
@@ -77,7 +75,7 @@ impl<'a> Advised<'a> {
 
     /// Whether the advised start is shown to be later than the present one by a difference that matters.
     fn lost(&self) -> bool {
-        self.forecast.is_some() && self.gain() <= -WORTH && self.gain_ci95()[1] < 0.0
+        self.forecast.is_some() && self.gain() <= -PairedDifference::WORTH_HAVING && self.gain_ci95()[1] < 0.0
     }
 
     /// The advice in a word.
@@ -238,7 +236,10 @@ fn by_start(captures: &[CaptureForecast<'_>]) -> Table {
                 forecast.push(expected);
                 gains.push(measured);
                 apart.push(expected - measured);
-                let [low, high] = [low.min(measured - WORTH), high.max(measured + WORTH)];
+                let [low, high] = [
+                    low.min(measured - PairedDifference::WORTH_HAVING),
+                    high.max(measured + PairedDifference::WORTH_HAVING),
+                ];
                 within.push(f64::from(u8::from((low..=high).contains(&expected))));
             }
         }
