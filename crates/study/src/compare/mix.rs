@@ -10,8 +10,8 @@ mod whole;
 use std::collections::BTreeMap;
 
 use firstflight_results::{
-    CompareReport, Comparison, Losers, MixShare, NetworkResult, PathResult, Provenance, Recommended, Risk,
-    SchemeResult, Trace,
+    CompareReport, Comparison, ForAllSizes, Losers, MixShare, NetworkResult, PathResult, Provenance,
+    Recommended, Risk, SchemeResult, Trace,
 };
 use firstflight_scenario::{Candidate, Error};
 
@@ -168,12 +168,13 @@ impl<'a> Mix<'a> {
         let paths: Vec<(&PathResult, f64)> =
             self.usable().map(|(network, it)| (&it.report.comparison.path, network.data())).collect();
         let question = self.question(references, replications(), no_answer.as_deref());
+        let of_all = for_all_sizes(&results, &request.sizes, &question);
         let mut comparison = Comparison {
             title: self.file().into(),
             path: mixed_path(&paths, self.file()),
             connections: vec![],
-            recommended: self.recommended(&results, &question, &groups),
-            for_all_sizes: for_all_sizes(&results, &request.sizes, &question),
+            recommended: self.recommended(&results, &question, of_all.as_ref(), &groups),
+            for_all_sizes: of_all,
             results,
             groups,
             no_answer,
@@ -345,9 +346,10 @@ impl<'a> Mix<'a> {
         &self,
         results: &[SchemeResult],
         question: &Question<'_>,
+        of_all: Option<&ForAllSizes>,
         groups: &[NetworkResult],
     ) -> Vec<Recommended> {
-        let mut all = recommended(results, &self.request.sizes, question);
+        let mut all = recommended(results, &self.request.sizes, question, of_all);
         for one in &mut all {
             let Some(scheme) = &one.scheme else { continue };
             if let Some(losers) = Losers::of(groups, scheme, one.size_bytes) {

@@ -362,8 +362,8 @@ fn advise(
     let (results, sizes) = (&comparison.results, &request.sizes);
     let question = question(comparison, samples, request, subject);
     let for_all_sizes = recommended::for_all_sizes(results, sizes, &question);
-    (comparison.recommended, comparison.for_all_sizes) =
-        (recommended::recommended(results, sizes, &question), for_all_sizes);
+    let recommended = recommended::recommended(results, sizes, &question, for_all_sizes.as_ref());
+    (comparison.recommended, comparison.for_all_sizes) = (recommended, for_all_sizes);
 }
 
 /// Gives equal candidates the harm of the one that stands for them, if that has more replications.

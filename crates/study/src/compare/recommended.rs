@@ -91,18 +91,20 @@ pub(super) struct Question<'a> {
     pub(super) replications: Replications<'a>,
 }
 
-/// Recommendations at each of `sizes`, ascending, from `results`, which are ordered by rank within a size.
+/// Recommendations at each of `sizes`, ascending, from `results`, which are ordered by rank within a size. `of_all` is the candidate for all
+/// of them.
 pub(super) fn recommended(
     results: &[SchemeResult],
     sizes: &[u64],
     question: &Question<'_>,
+    of_all: Option<&ForAllSizes>,
 ) -> Vec<Recommended> {
-    let of_all = for_all_sizes(results, sizes, question).and_then(|it| it.scheme);
+    let of_all = of_all.and_then(|it| it.scheme.as_deref());
     let of_size = |size_bytes: u64| {
         let field = Field::of(results, &[size_bytes], question);
         let Choice { entry, gain, why, as_fast, undecided } = match question.no_answer {
             Some(why) => Choice::none(why),
-            None => question.choice(&field, of_all.as_deref()),
+            None => question.choice(&field, of_all),
         };
         let scheme = entry.map(Entry::first);
         Recommended {

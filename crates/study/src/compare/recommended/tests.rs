@@ -106,7 +106,7 @@ fn one(results: &[SchemeResult], question: &Question<'_>) -> Recommended {
 
 fn one_of(results: &[SchemeResult], samples: &[SampleSet], question: &Question<'_>) -> Recommended {
     let question = asked_of(question, samples);
-    let [one] = <[Recommended; 1]>::try_from(recommended(results, &[30_000], &question))
+    let [one] = <[Recommended; 1]>::try_from(recommended(results, &[30_000], &question, None))
         .expect("one size, one recommendation");
     one
 }
@@ -173,7 +173,7 @@ fn a_failed_check_gives_no_answer_at_any_size() {
     let why = no_answer(false, None, Some(3.16)).expect("off by 316 %");
     assert!(why.contains("off by 316 %"), "{why}");
     let question = Question { no_answer: Some(&why), ..ask(None, Some("base"), Limits::default()) };
-    for one in recommended(&results, &[30_000, 300_000], &question) {
+    for one in recommended(&results, &[30_000, 300_000], &question, None) {
         assert_eq!((one.scheme, one.gain, &one.why), (None, None, &why));
     }
     assert_eq!(no_answer(false, None, Some(0.3)), None);
@@ -449,8 +449,9 @@ fn of_two_sizes(results: &[SchemeResult]) -> (Vec<Option<String>>, ForAllSizes) 
     let samples = single(results);
     let question = asked_of(&ask(Some("present"), None, Limits::default()), &samples);
     let sizes = [300_000, 30_000];
-    let each = recommended(results, &sizes, &question).into_iter().map(|it| it.scheme).collect();
-    (each, for_all_sizes(results, &sizes, &question).expect("two sizes and a present scheme"))
+    let all = for_all_sizes(results, &sizes, &question).expect("two sizes and a present scheme");
+    let each = recommended(results, &sizes, &question, Some(&all)).into_iter().map(|it| it.scheme).collect();
+    (each, all)
 }
 
 #[test]
@@ -527,13 +528,10 @@ fn the_candidate_for_all_sizes_is_recommended_where_another_is_only_the_smaller_
     let (each, all) = of_two_sizes(&results);
     assert_eq!(all.scheme.as_deref(), Some("iw60"));
     assert_eq!(each, [Some("iw60".into()), Some("iw60".into())]);
-    let one = recommended(
-        &results,
-        &[30_000],
-        &asked_of(&ask(Some("present"), None, Limits::default()), &single(&results)),
-    );
-    assert_eq!(one[0].scheme.as_deref(), Some("iw30"), "the smaller window, if only this size is asked for");
-    assert_eq!(one[0].as_fast, ["iw60"]);
+    let small: Vec<SchemeResult> = results.into_iter().filter(|it| it.size_bytes == 30_000).collect();
+    let alone = one(&small, &ask(Some("present"), None, Limits::default()));
+    assert_eq!(alone.scheme.as_deref(), Some("iw30"), "the smaller window, if only this size is asked for");
+    assert_eq!(alone.as_fast, ["iw60"]);
 }
 
 #[test]
