@@ -10,7 +10,7 @@
 # answer to its SYN has come, and hands it the first window's packets at an even pace.
 #
 # One line on standard output: connections; packets acknowledged in the first n seconds of each connection after its handshake,
-# summed, for each n; in their whole lives, summed; by the cross traffic; the clients' timeouts and retransmitted packets.
+# summed, for each n; in their whole lives, summed; by the cross traffic; the clients' timeouts, retransmitted and dropped packets.
 
 array set cell {
     kind      reno
@@ -86,6 +86,25 @@ for {set i 0} {$i < 5} {incr i} {
 }
 # With extra: a node of its own for each connection, whose link has the connection's delay.
 
+# Clients' packets have flow number 1, cross traffic's 2. Drops of the clients' packets are counted at every queue on their way
+# that several connections share; the last link is ten times as fast as the one before it.
+set monitors {}
+foreach {from to} [list $s $r1 $r1 $r2 $r2 $r3] {
+    set monitor [$ns makeflowmon Fid]
+    $ns attach-fmon [$ns link $from $to] $monitor
+    lappend monitors $monitor
+}
+proc dropped {} {
+    global monitors
+    set sum 0
+    foreach monitor $monitors {
+        foreach flow [$monitor flows] {
+            if {[$flow set flowid_] == 1} { incr sum [$flow set pdrops_] }
+        }
+    }
+    return $sum
+}
+
 proc uniform {a b} { return [expr {$a + ($b - $a) * [ns-random] / 2147483647.0}] }
 proc exponential {mean} { return [expr {-$mean * log([uniform 1e-12 1])}] }
 proc pareto {mean shape} {
@@ -93,9 +112,10 @@ proc pareto {mean shape} {
 }
 
 # A connection that has one packet to send: its SYN, and one packet more behind the answer.
-proc open_connection {from to window at} {
+proc open_connection {from to window at flow} {
     global ns cell sender sink
     set tcp [new $sender]
+    $tcp set fid_ $flow
     $tcp set window_ $window
     $ns attach-agent $from $tcp
     set end [new $sink]
@@ -230,7 +250,7 @@ proc cross {i at extra} {
         set to [$ns node]
         duplex $to $r2 $fast [expr {$cell(side) + $extra / 2}]
     }
-    set tcp [open_connection $xs($k) $to $cell(crosswin) $at]
+    set tcp [open_connection $xs($k) $to $cell(crosswin) $at 2]
     $ns at $at "$tcp advanceby 100000000"
     lappend crosses $tcp
 }
@@ -242,7 +262,7 @@ proc client {k at life extra} {
         set to [$ns node]
         duplex $to $r3 $fast [expr {$cell(side) + $extra / 2}]
     }
-    set tcp [open_connection $s $to $cell(window) $at]
+    set tcp [open_connection $s $to $cell(window) $at 1]
     $ns at $at "$tcp advanceby 1"
     $ns at [expr {$at + 0.001}] "established $tcp $at"
     set end [expr {$at + $life}]
@@ -280,7 +300,7 @@ $ns at [expr {$cell(duration) + 0.001}] {
     foreach tcp $crosses { incr carried [acked $tcp] }
     set first {}
     foreach n $cell(n) { lappend first $within($n) }
-    puts "connections $number first $first total $total cross $carried timeouts $timeouts retransmitted $rexmit"
+    puts "connections $number first $first total $total cross $carried timeouts $timeouts retransmitted $rexmit dropped [dropped]"
     exit 0
 }
 $ns run
