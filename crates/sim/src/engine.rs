@@ -279,6 +279,7 @@ impl<'r, O: Observer> Engine<'r, O> {
     #[inline(always)]
     fn at_sender(&mut self, at: u64, leg: &Leg, packet: Content) {
         if O::ON {
+            self.fire_before(at, leg);
             let size = packet::ack_size(leg.ack_size, packet.low, packet.high);
             let seen = Seen::ack(leg.flow, packet.seq, size, (packet.low, packet.high));
             let offered = self.flows[leg.flow as usize].receiver.offered(packet.seq).at(packet.seq);
@@ -294,6 +295,17 @@ impl<'r, O: Observer> Engine<'r, O> {
         let (sender, mut port) = target.split(&mut self.wire, leg.next);
         sender.on_next_ack(at, ack.seq, &mut port);
         self.acted(at, leg.flow);
+    }
+
+    /// Fires the timers that an ACK which arrives at `at` finds due, so that the observer sees the sender's events in order of
+    /// time. Without an observer the sender fires them itself, and senders that share state have fired them by now.
+    #[inline(always)]
+    fn fire_before(&mut self, at: u64, leg: &Leg) {
+        let target = &mut self.flows[leg.flow as usize];
+        if target.sender.next_check() <= at && self.shared.is_none() {
+            let (sender, mut port) = target.split(&mut self.wire, leg.next);
+            sender.advance(at, &mut port);
+        }
     }
 
     /// Slow path: anything but the ACK of the next segments.

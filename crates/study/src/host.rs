@@ -10,6 +10,7 @@ use firstflight_contract::{Nanos, Signals};
 use firstflight_scenario::Scenario;
 
 use crate::memory::{self, Estimate};
+use crate::trace::capture::Capture;
 use crate::trace::record::Recording;
 use firstflight_results::{RunResult, SampleRow, Series, StartupExit};
 
@@ -70,6 +71,9 @@ pub struct Observe {
     pub until_finished: bool,
     /// Whether every packet and register of every flow is recorded, some 150 bytes a packet.
     pub packets: bool,
+    /// Bytes of the first flow whose acknowledgement ends the capture of this flow at its sender; `None` captures nothing. The run
+    /// may end with the capture, and its result is then that of a part: for those who ask for nothing else.
+    pub capture: Option<u64>,
     /// Limit of the memory of the run, bytes. It decides whether the run is made, and changes no result.
     pub memory: u64,
 }
@@ -84,6 +88,7 @@ impl Default for Observe {
             samples: false,
             until_finished: false,
             packets: false,
+            capture: None,
             memory: memory::DEFAULT,
         }
     }
@@ -125,6 +130,8 @@ pub struct Run {
     pub samples: Vec<SampleRow>,
     /// Every packet and register; present if [`Observe::packets`] is set.
     pub recording: Option<Recording>,
+    /// The first flow at its sender; present if [`Observe::capture`] is set and there is a flow.
+    pub capture: Option<Capture>,
 }
 
 /// One flow of a run, over time.

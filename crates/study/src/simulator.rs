@@ -14,6 +14,7 @@ use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
 use crate::network::{Built, DELIVERY, OFFERED, RECORDED, build_within, estimate};
 use crate::rows::{run_result, startup_exit};
+use crate::trace::capture::capture;
 use crate::trace::journey::Journeys;
 use crate::trace::{Traced, journeys, record, simulate_sampled, simulate_traced};
 
@@ -105,6 +106,13 @@ fn run(
         }
         false => (None, None),
     };
+    // A capture needs one sender alone, whose events are in order of time in either mode.
+    let scheme = built.scheme.first().map_or("", String::as_str);
+    let captured = observe.capture.and_then(|acked| capture(&built.network, scheme, acked));
+    let (recorded, capture) = match captured {
+        Some((outcome, capture)) => (recorded.or(Some(outcome)), Some(capture)),
+        None => (recorded, None),
+    };
     let (outcome, flow) = match index {
         Some(index) => {
             let (outcome, traced) = simulate_traced(&built.network, index as u32);
@@ -115,7 +123,7 @@ fn run(
     };
     check_deliveries(&built, &outcome)?;
     let samples = if observe.samples { samples(&built) } else { vec![] };
-    Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording })
+    Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording, capture })
 }
 
 /// Refuses a run that takes more memory than it may, and limits the deliveries of one whose end is unknown. Returns the number

@@ -14,6 +14,7 @@ use firstflight_study::host::{Host, LinkReadings, Observe, Refusal, Run};
 use firstflight_study::memory::Estimate;
 use firstflight_study::network::{Built, build};
 use firstflight_study::rows::run_result;
+use firstflight_study::trace::capture::Capture;
 use firstflight_study::trace::record::Recording;
 
 use crate::congestion_control::{CongestionControl, STOCK};
@@ -87,7 +88,8 @@ impl Host for Kernel<'_> {
 
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
         let (plan, built) = self.prepare(scenario, seed, observe)?;
-        let keep = Keep { samples: observe.samples, packets: observe.packets };
+        let packets = observe.packets || observe.capture.is_some();
+        let keep = Keep { samples: observe.samples, packets };
         let (outcome, validity, over_time) = valid_run(&plan, &built, keep)?;
         let mut result = run_result(scenario, seed, &built, &outcome);
         for (flow, &group) in result.flows.iter_mut().zip(&built.group) {
@@ -99,8 +101,9 @@ impl Host for Kernel<'_> {
         result.host = Some(self.name().into());
         result.validity = Some(validity);
         let OverTime { samples, flows } = over_time;
+        let capture = observe.capture.and_then(|acked| Some(Capture::of(flows.first()?, acked)));
         let recording = observe.packets.then(|| Recording { name: "run".into(), flows });
-        Ok(Run { result, flow: None, samples, recording })
+        Ok(Run { result, flow: None, samples, recording, capture })
     }
 }
 
@@ -119,6 +122,7 @@ impl<'a> Kernel<'a> {
         let mut built = build(scenario, seed, observe.grid)?;
         plan::check_built(scenario, &built)?;
         built.observe(observe);
+        built.network.until_finished |= observe.capture.is_some();
         built.network.end = built.network.end.min(LONGEST);
         Ok((plan, built))
     }

@@ -83,13 +83,18 @@ impl Host for Quic {
             let flows = flows.map(|((flow, config), scheme)| flow.recording(config, scheme)).collect();
             Recording { name: "run".into(), flows }
         };
-        Ok(Run { result, flow: None, samples, recording: observe.packets.then(recorded) })
+        let recording = observe.packets.then(recorded);
+        Ok(Run { result, flow: None, samples, recording, capture: None })
     }
 }
 
 fn prepare(scenario: &Scenario, seed: u64, observe: &Observe) -> Result<(Built, Vec<Flow>), Refusal> {
     if observe.flow.is_some() {
         let why = "QUIC flows are recorded as samples, without the queue".into();
+        return Err(Refusal { key: "flow".into(), why });
+    }
+    if observe.capture.is_some() {
+        let why = "quinn numbers its packets, and a capture counts the bytes of the data".into();
         return Err(Refusal { key: "flow".into(), why });
     }
     let groups = plan::groups(scenario)?;

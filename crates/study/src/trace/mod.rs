@@ -1,6 +1,7 @@
-//! Observers of the simulator: time series of one flow for plots, recordings of all packets of every sender, and the ways
-//! of the first packets of one connection.
+//! Observers of the simulator: time series of one flow for plots, recordings of all packets of every sender, captures of one
+//! sender, and the ways of the first packets of one connection.
 
+pub mod capture;
 pub mod journey;
 pub mod record;
 mod series;
