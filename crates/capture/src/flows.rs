@@ -300,6 +300,40 @@ impl Flow {
         Ok(Added { side, new_bytes, ended })
     }
 
+    /// Adds a packet of a simulated connection whose SYNs were added: of `side`, with `payload` bytes from the offset `start` of its
+    /// data on and an ACK up to the offset `ack` of the other side's. Such a packet is captured once, and its numbers do not
+    /// wrap, which would have to be found out of any other.
+    pub(crate) fn add_simulated(
+        &mut self,
+        at: Nanos,
+        side: Side,
+        (start, payload, header): (u64, u32, u32),
+        (ack, blocks): (u64, &[(u64, u64)]),
+    ) {
+        let first = |side: Side| self.end(side).syn.map_or(End::ORIGIN, |syn| syn + 1);
+        let (own, peer) = (first(side), first(side.other()));
+        let sack_start = self.sacks.len() as u32;
+        self.sacks.extend(blocks.iter().map(|(from, to)| (peer + from, peer + to)));
+        self.sides[side as usize].payload += u64::from(payload);
+        self.last = self.last.max(at);
+        self.packets.push(Packet {
+            at,
+            seq: own + start,
+            ack: peer + ack,
+            payload,
+            ip_len: header + payload,
+            timestamps: None,
+            sack_start,
+            sack_count: blocks.len() as u8,
+            window: 0,
+            ip_id: None,
+            flags: Flags(Flags::ACK),
+            side,
+            number: self.packets.len() as u32 + 1,
+            epoch: Epoch::MIN,
+        });
+    }
+
     /// Smallest positive difference between the sorted packet times, an estimate of the clock's resolution.
     pub(crate) fn clock_step(&self) -> Nanos {
         let same_epoch = self.packets.windows(2).filter(|pair| pair[0].epoch == pair[1].epoch);

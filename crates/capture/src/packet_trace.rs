@@ -186,7 +186,10 @@ impl PacketTrace {
         let Some(first) = data().map(Packet::data_start).min() else { return Self::default() };
         let origin = flow.end(sender).syn.map_or(first, |syn| syn + 1);
         let (mss, header) = segment_size(flow, sender);
-        let empty = Self { mss, header, ..Self::default() };
+        let mut empty = Self { mss, header, ..Self::default() };
+        let sent = data().count();
+        (empty.pieces, empty.sends) = (Vec::with_capacity(sent), Vec::with_capacity(sent));
+        empty.acks.reserve(flow.packets.iter().filter(|packet| packet.side != sender).count());
         let mut trace = walk(flow, sender, empty, origin, budget);
         trace.settle_spurious();
         trace

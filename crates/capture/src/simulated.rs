@@ -6,6 +6,7 @@ use firstflight_contract::Nanos;
 
 use crate::aggregates::{Aggregates, aggregates};
 use crate::flows::Flow;
+use crate::flows::Side;
 use crate::offered::{Offered, offered};
 use crate::packet::{Blocks, Flags, TcpPacket};
 use crate::packet_trace::{MAX_PIECES, PacketTrace};
@@ -60,12 +61,10 @@ impl Simulated {
 fn trace(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>) -> PacketTrace {
     let end = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let (sender, receiver) = (end(1), end(2));
-    // Data begins at sequence number 1, after the SYN.
-    let number = |offset: u64| offset.wrapping_add(1) as u32;
-    let blank = |from, to, flags| TcpPacket {
+    let opening = |from, to, flags| TcpPacket {
         from,
         to,
-        seq: 1,
+        seq: 0,
         ack: 1,
         window: 0,
         flags: Flags(flags),
@@ -73,38 +72,33 @@ fn trace(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, Simula
         ip_len: header,
         ip_id: None,
         timestamps: None,
-        mss: None,
+        mss: u16::try_from(mss).ok(),
         window_scale: None,
         sack: Blocks::default(),
         whole: true,
     };
-    let opening =
-        |from, to, flags| TcpPacket { seq: 0, mss: u16::try_from(mss).ok(), ..blank(from, to, flags) };
+    let packets = packets.into_iter();
     let syn = opening(sender, receiver, Flags::SYN);
     let mut flow = Flow::new(&syn);
-    let mut added = 0;
-    let mut add = |at: Nanos, packet: &TcpPacket| {
-        added += 1;
+    flow.packets.reserve(packets.size_hint().0 + 2);
+    for (number, packet) in [(1, syn), (2, opening(receiver, sender, Flags::SYN | Flags::ACK))] {
         // Simulated packets are never captured twice.
-        let _ = flow.add(at, packet, added);
-    };
-    add(Nanos::ZERO, &syn);
-    add(Nanos::ZERO, &opening(receiver, sender, Flags::SYN | Flags::ACK));
+        let _ = flow.add(Nanos::ZERO, &packet, number);
+    }
     for (at, packet) in packets {
         match packet {
             SimulatedPacket::Data { start, len } if start + u64::from(len) < 1 << 31 => {
-                let data = TcpPacket {
-                    seq: number(start),
-                    payload: len,
-                    ip_len: header + len,
-                    ..blank(sender, receiver, Flags::ACK)
-                };
-                add(at, &data);
+                flow.add_simulated(at, Side::First, (start, len, header), (0, &[]));
             }
-            SimulatedPacket::Ack { ack, blocks } if ack < 1 << 31 => {
-                let given = blocks.iter().filter(|(from, to)| to > from);
-                let sack = Blocks::new(given.map(|&(from, to)| (number(from), number(to))));
-                add(at, &TcpPacket { ack: number(ack), sack, ..blank(receiver, sender, Flags::ACK) });
+            SimulatedPacket::Ack { ack, mut blocks } if ack < 1 << 31 => {
+                let mut given = 0;
+                for index in 0..blocks.len() {
+                    if blocks[index].1 > blocks[index].0 {
+                        blocks[given] = blocks[index];
+                        given += 1;
+                    }
+                }
+                flow.add_simulated(at, Side::Second, (0, 0, header), (ack, &blocks[..given]));
             }
             SimulatedPacket::Data { .. } | SimulatedPacket::Ack { .. } => break,
         }

@@ -122,24 +122,25 @@ impl Summary {
             values.push(log(since(trace.acks[index].at)));
         }
         let end = trace.acks[index].at;
-        values.extend(losses(trace, total));
+        let shortest = trace.min_rtt();
+        values.extend(losses(trace, total, shortest));
         values.extend(round_trips(trace)?);
         values.extend(ranks(trace));
         values.extend(gaps(trace, begin, end)?);
-        values.extend(rates(trace, begin, end));
+        values.extend(rates(trace, begin, end, shortest));
         values.extend([16, 64].map(|packets| log(fastest(trace, packets))));
         values.extend(flights(trace));
-        values.push(silence(trace, begin, end));
+        values.push(silence(trace, begin, end, shortest));
         values.push(released(trace));
         values.extend(reordering::statistics(trace, SHORTEST));
         values.try_into().ok().map(Self)
     }
 }
 
-/// Retransmissions, loss episodes, timeouts, and data sent before the first retransmission.
-fn losses(trace: &PacketTrace, total: u64) -> [f64; 4] {
+/// Retransmissions, loss episodes, timeouts, and data sent before the first retransmission; `shortest` is the shortest round trip.
+fn losses(trace: &PacketTrace, total: u64, shortest: Option<Nanos>) -> [f64; 4] {
     let lost = trace.pieces.iter().filter(|piece| piece.lost()).count();
-    let apart = Nanos(trace.min_rtt().map_or(0, |rtt| rtt.0 + rtt.0 / 2));
+    let apart = Nanos(shortest.map_or(0, |rtt| rtt.0 + rtt.0 / 2));
     let episode = |pair: &[Nanos]| pair[1].saturating_sub(pair[0]) > apart;
     let any = usize::from(!trace.resent_times.is_empty());
     let episodes = any + trace.resent_times.windows(2).filter(|pair| episode(pair)).count();
@@ -244,7 +245,7 @@ fn gaps(trace: &PacketTrace, begin: Nanos, end: Nanos) -> Option<[f64; 8]> {
     if gaps.is_empty() {
         gaps.push(end.saturating_sub(begin).as_secs_f64().max(SHORTEST));
     }
-    gaps.sort_by(f64::total_cmp);
+    gaps.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| gaps[((gaps.len() - 1) as f64 * share).round() as usize];
     let short = gaps.partition_point(|gap| *gap < 0.1 * at(0.5)) as f64 / gaps.len() as f64;
     let all: f64 = gaps.iter().sum();
@@ -261,12 +262,12 @@ fn gaps(trace: &PacketTrace, begin: Nanos, end: Nanos) -> Option<[f64; 8]> {
     Some([log(at(0.1)), log(at(0.5)), log(at(0.9)), log(at(0.98)), short, low, middle, high])
 }
 
-/// Quantiles of the rate at which data arrived over one shortest round trip each, after the first; relative to the
+/// Quantiles of the rate at which data arrived over one `shortest` round trip each, after the first; relative to the
 /// mean rate.
-fn rates(trace: &PacketTrace, begin: Nanos, end: Nanos) -> [f64; 3] {
+fn rates(trace: &PacketTrace, begin: Nanos, end: Nanos, shortest: Option<Nanos>) -> [f64; 3] {
     const MOST: u64 = 4096;
     let length = end.saturating_sub(begin).0.max(1);
-    let width = trace.min_rtt().map_or(length, |rtt| rtt.0).max(length / MOST).max(1);
+    let width = shortest.map_or(length, |rtt| rtt.0).max(length / MOST).max(1);
     let mut bytes = vec![0_u64; (length / width).max(1) as usize];
     for ack in &trace.acks {
         let window = (ack.at.saturating_sub(begin).0 / width) as usize;
@@ -318,12 +319,12 @@ fn flights(trace: &PacketTrace) -> [f64; 2] {
     [packets(all), packets(first)]
 }
 
-/// Longest time without an acknowledgement of data, relative to the shortest round trip.
-fn silence(trace: &PacketTrace, begin: Nanos, end: Nanos) -> f64 {
+/// Longest time without an acknowledgement of data, relative to the `shortest` round trip.
+fn silence(trace: &PacketTrace, begin: Nanos, end: Nanos, shortest: Option<Nanos>) -> f64 {
     let news = trace.acks.iter().filter(|ack| ack.bytes > 0 && ack.at > begin && ack.at <= end);
     let times: Vec<Nanos> = std::iter::once(begin).chain(news.map(|ack| ack.at)).collect();
     let longest = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap_or_default();
-    let shortest = trace.min_rtt().unwrap_or(longest).as_secs_f64().max(SHORTEST);
+    let shortest = shortest.unwrap_or(longest).as_secs_f64().max(SHORTEST);
     log(longest.as_secs_f64().max(SHORTEST) / shortest)
 }
 
