@@ -415,11 +415,12 @@ fn aggregates(rate: f64, every: f64, packet: f64, late: Nanos) -> LinkTrace {
     let count = AGGREGATES.min((LONGEST / each) as u64).max(2);
     // Rounding of the rate must not cost an aggregate a packet: a whole number of packets may come out 1e-9 too small.
     let until = |number: u64| (number as f64 * each * (1.0 + 1e-9)) as usize;
-    let times = (1..=count).flat_map(|number| {
+    let mut times = Vec::with_capacity(until(count));
+    for number in 1..=count {
         let at = if number == 1 { every } else { number * every - late };
-        std::iter::repeat_n(Nanos(at), until(number) - until(number - 1))
-    });
-    trace("aggregates", Schedule::Opportunities(times.collect()))
+        times.resize(until(number), Nanos(at));
+    }
+    trace("aggregates", Schedule::Opportunities(times))
 }
 
 /// Rate of a cellular link: packets leave in a Poisson process whose rate is the exponential of a stationary

@@ -22,6 +22,7 @@ use super::anchors::Anchors;
 use super::kind::Kind;
 use super::population::Population;
 use super::weights::{Weighed, drawn, normalised};
+use crate::parallel::map;
 use rules::{Judged, Queued};
 
 /// Shares of the kinds with a constant rate in the explanation of the losses, and their rules.
@@ -67,8 +68,8 @@ impl Shares {
             return Self(vec![]);
         }
         let kinds = || Kind::ALL.into_iter().filter(|kind| kind.drops() && kind.shows(anchors));
-        let judged: Vec<Judged> =
-            kinds().map(|kind| queued.judged(kind, &kind.ranges(anchors), seed)).collect();
+        let judged =
+            map(&kinds().collect::<Vec<_>>(), |kind| queued.judged(*kind, &kind.ranges(anchors), seed));
         let logs: Vec<f64> =
             kinds().zip(&judged).map(|(kind, it)| it.evidence + libm::log(kind.prior())).collect();
         let each = kinds().zip(normalised(&logs)).zip(judged);
