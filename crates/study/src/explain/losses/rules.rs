@@ -9,6 +9,7 @@ use firstflight_net::two_state::is_bursty;
 
 use super::super::kind::{Kind, Range, normal, reflected, reflected_density};
 use super::super::weights::{ENOUGH, drawn, flattened, log_sum, normalised};
+use crate::parallel::map;
 
 /// Probability that a packet is lost for another reason than the rule's. Small enough that one such loss costs more than a random
 /// one, whose share is at least one packet in some ten thousand.
@@ -265,7 +266,7 @@ impl Queued {
         let values =
             |place: &[f64; 4]| -> [f64; 4] { std::array::from_fn(|index| ranges[index].at(place[index])) };
         let mut places: Vec<[f64; 4]> = (0..FIRST).map(|_| std::array::from_fn(|_| stream.unit())).collect();
-        let mut logs: Vec<f64> = places.iter().map(|place| self.red_at(values(place))).collect();
+        let mut logs = map(&places, |place| self.red_at(values(place)));
         for _ in 0..ROUNDS {
             let weights = flattened(&logs, CENTRES);
             let centres: Vec<([f64; 4], f64)> =
@@ -292,7 +293,7 @@ impl Queued {
                 let around: f64 = centres.iter().map(|(from, weight)| weight * density(from)).sum();
                 self.red_at(values(place)) - libm::log(DEFENSIVE + (1.0 - DEFENSIVE) * around)
             };
-            logs = next.iter().map(weighed).collect();
+            logs = map(&next, weighed);
             places = next;
         }
         let each = libm::log(LATER as f64);
