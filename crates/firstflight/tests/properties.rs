@@ -1,13 +1,16 @@
 //! Properties of the results of every valid scenario. `PROPTEST_CASES` sets the number of scenarios, `PROPTEST_RNG_SEED`
 //! which ones.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use firstflight::results::{CompareReport, Comparison, RunResult, Table, violations};
 use firstflight::{Run, Simulator, compare};
 use firstflight_anyscenario::{Written, written};
 use firstflight_scenario::{Candidate, Loaded, parse};
 use firstflight_sim::audit::{Recorder, audit};
+use firstflight_sim::begun::Begun;
 use firstflight_sim::engine::Mode;
-use firstflight_sim::outcome::simulate_observed;
+use firstflight_sim::outcome::{simulate, simulate_observed};
 use firstflight_study::network::build;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
@@ -93,6 +96,45 @@ fn audited(loaded: &Loaded) -> Result<bool, TestCaseError> {
 #[test]
 fn no_packet_vanishes_or_appears() {
     hold(60, audited);
+}
+
+/// Goes on from the moment at which each of some flows begins, as the same run and as one in which this flow has another initial window
+/// and writes more. Returns the number of runs that went on.
+fn gone_on(loaded: &Loaded) -> Result<Option<u32>, TestCaseError> {
+    let scenario = &loaded.scenario;
+    let Ok(built) = build(scenario, scenario.seed, firstflight::Observe::default().grid) else {
+        return Ok(None);
+    };
+    let network = built.network;
+    let mut went_on = 0;
+    for flow in [0, network.flows.len() / 2, network.flows.len().saturating_sub(1)] {
+        let Some(begun) = (flow < network.flows.len()).then(|| Begun::of(&network, flow)).flatten() else {
+            continue;
+        };
+        let mut other = network.clone();
+        other.flows[flow].stack.initial_window += 3;
+        other.flows[flow].app.bytes = other.flows[flow].app.bytes.map(|bytes| bytes + 1);
+        for network in [&network, &other] {
+            prop_assert_eq!(begun.go_on(network), Some(simulate(network)), "flow {}", flow);
+        }
+        went_on += 1;
+        other.flows[flow].app.start += 1;
+        prop_assert_eq!(begun.go_on(&other), None);
+    }
+    Ok(Some(went_on))
+}
+
+#[test]
+fn a_run_that_goes_on_from_a_common_beginning_has_the_outcome_of_a_run_from_the_beginning() {
+    let (all, went_on) = (AtomicU32::new(0), AtomicU32::new(0));
+    hold(60, |loaded| {
+        let Some(count) = gone_on(loaded)? else { return Ok(false) };
+        all.fetch_add(1, Ordering::Relaxed);
+        went_on.fetch_add(count, Ordering::Relaxed);
+        Ok(true)
+    });
+    let (all, went_on) = (all.into_inner(), went_on.into_inner());
+    assert!(went_on >= all, "{went_on} of {all}");
 }
 
 /// Found by the fuzz target any_scenario. Spurious retransmissions let RACK mark segments lost that are in the network, and the

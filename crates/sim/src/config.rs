@@ -50,7 +50,7 @@ impl Network {
 }
 
 /// One direction of a link.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
     /// Name in results, and in the names of its random streams.
     pub name: String,
@@ -172,7 +172,7 @@ pub struct Sharing {
 }
 
 /// A source of packets of equal size at a constant rate during its on-periods.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct UdpConfig {
     /// Name in results.
     pub name: String,

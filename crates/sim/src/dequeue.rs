@@ -20,6 +20,7 @@ pub(crate) struct Load {
 }
 
 /// A link with a dequeue-time queue.
+#[derive(Clone)]
 pub(crate) struct DequeueHop {
     pub(crate) link: DequeueLink<Load>,
     /// Number among all links.

@@ -67,6 +67,7 @@ impl Plan {
 }
 
 /// A run in progress.
+#[derive(Clone)]
 pub(crate) struct Engine<'r, O> {
     wire: Wire<'r, O>,
     pub(crate) flows: Vec<Flow>,
@@ -84,6 +85,8 @@ pub(crate) struct Engine<'r, O> {
     finished_at: u64,
     /// Ends the run soon after it becomes true.
     stop: Option<Arc<AtomicBool>>,
+    /// Sender before whose next timer the run pauses, if any.
+    pause: Option<u32>,
 }
 
 impl<'r, O: Observer> Engine<'r, O> {
@@ -91,7 +94,7 @@ impl<'r, O: Observer> Engine<'r, O> {
     /// run then ends after that instant.
     pub(crate) fn new(network: &Network, plan: &'r Plan, until: Option<u64>, observer: O) -> Self {
         let mut wire = Wire::new(network, &plan.routes, observer);
-        wire.end = until.map_or(wire.end, |end| wire.end.min(end + 1));
+        wire.end_with(network, until);
         let mut engine = Self {
             wire,
             flows: network.flows.iter().map(|flow| Flow::new(flow, network)).collect(),
@@ -105,6 +108,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             drains: plan.drains,
             finished_at: 0,
             stop: network.stop.clone(),
+            pause: None,
         };
         for flow in 0..engine.flows.len() {
             engine.arm_sender(flow);
@@ -134,6 +138,69 @@ impl<'r, O: Observer> Engine<'r, O> {
         self.unfinished == Some(0) && (ahead() || self.drains && self.wire.has_run_past(end))
     }
 
+    /// Whether connections share state.
+    pub(crate) fn shares_state(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Runs until the first timer of `flow` is the next event; whether that comes before the end of the run.
+    pub(crate) fn run_until_it_begins(&mut self, flow: u32) -> bool {
+        self.pause = Some(flow);
+        self.run_events();
+        let paused = self.is_paused();
+        self.pause = None;
+        paused
+    }
+
+    /// Whether the run pauses before the timer that is due.
+    fn is_paused(&self) -> bool {
+        let of = |Reverse((_, owner)): &Reverse<(u64, Owner)>| *owner;
+        self.pause.is_some_and(|flow| self.timers.peek().map(of) == Some(Owner::Sender(flow)))
+    }
+
+    /// Goes on as a run of `network`: flows that have not begun are made anew, those that have may write another amount, and
+    /// the end of the run is that of `network`, or `until`.
+    pub(crate) fn become_run_of(&mut self, network: &Network, until: Option<u64>) {
+        for (flow, config) in self.flows.iter_mut().zip(&network.flows) {
+            if flow.has_begun() {
+                flow.go_on_as(config, network);
+            } else {
+                *flow = flow.anew(config, network);
+            }
+        }
+        self.wire.end_with(network, until);
+        self.unfinished = self.unfinished.filter(|_| until.is_none());
+        self.stop.clone_from(&network.stop);
+    }
+
+    /// The run without its routes, until [`Self::over`] gives them back.
+    pub(crate) fn detached(self) -> Engine<'static, O> {
+        static NOWHERE: Routes = Routes::NONE;
+        let Self {
+            flows, udp, timers, timer_at, grid, shared, unfinished, drains, finished_at, stop, ..
+        } = self;
+        Engine {
+            wire: self.wire.detached(),
+            flows,
+            udp,
+            routes: &NOWHERE,
+            timers,
+            timer_at,
+            grid,
+            shared,
+            unfinished,
+            drains,
+            finished_at,
+            stop,
+            pause: self.pause,
+        }
+    }
+
+    /// The run over the routes of `plan`, for which it was made.
+    pub(crate) fn over(self, plan: &'r Plan) -> Self {
+        Self { wire: self.wire.over(&plan.routes), routes: &plan.routes, ..self }
+    }
+
     fn run_events(&mut self) {
         loop {
             if O::ON && self.wire.observer.is_full() {
@@ -145,7 +212,7 @@ impl<'r, O: Observer> Engine<'r, O> {
             }
             let next = self.wire.clocks.earliest();
             if self.timer_at <= next {
-                if self.timer_at >= self.wire.end {
+                if self.timer_at >= self.wire.end || self.is_paused() {
                     return;
                 }
                 self.fire();

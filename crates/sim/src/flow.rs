@@ -4,7 +4,7 @@ use crate::config::{FlowConfig, LinkConfig, Network, QueueConfig};
 use crate::observe::{Observer, Seen};
 use crate::packet;
 use crate::receiver::Receiver;
-use crate::sender::app::App;
+use crate::sender::app::{App, AppConfig};
 use crate::sender::segmentation::Segmentation;
 use crate::sender::{AckIn, Port, Sender};
 use crate::wire::{Content, SYN, Wire};
@@ -43,11 +43,38 @@ impl Flow {
             header: config.header,
             grid_at: u64::MAX,
             grid: vec![],
-            grid_points: network.grid_points.try_into().unwrap_or(usize::MAX),
+            grid_points: grid_points(network),
             counted_finished: false,
             sender_armed: u64::MAX,
             receiver_armed: u64::MAX,
         }
+    }
+
+    /// Whether the connection has sent anything: before, its only timer is that of its start.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.sender_armed != self.sender.app().start()
+    }
+
+    /// Whether a connection that has begun and writes as `own` says might have written as `other` says so far.
+    pub(crate) fn may_write(&self, own: &AppConfig, other: &AppConfig) -> bool {
+        let first = |bytes: Option<u64>| bytes.map_or(u64::MAX, |bytes| bytes / self.sender.mss());
+        let open = self.sender.app().completions().is_empty() && own.pauses.is_empty();
+        own == other
+            || open
+                && *own == AppConfig { bytes: own.bytes, ..other.clone() }
+                && first(other.bytes) > u64::from(self.sender.max)
+    }
+
+    /// A connection that has not begun, anew.
+    pub(crate) fn anew(&self, config: &FlowConfig, network: &Network) -> Self {
+        Self { sender_armed: self.sender_armed, ..Self::new(config, network) }
+    }
+
+    /// Lets a connection that has begun write as much as `config` says, and be recorded as `network` says.
+    pub(crate) fn go_on_as(&mut self, config: &FlowConfig, network: &Network) {
+        self.sender.write_in_all(&config.app);
+        self.segmentation = self.sender.app().segmentation().clone();
+        self.grid_points = grid_points(network);
     }
 
     /// Sender, and the port through which it sends on the leg `leg`.
@@ -120,6 +147,10 @@ impl Flow {
         self.keep_grid(end, step);
         std::mem::take(&mut self.grid)
     }
+}
+
+fn grid_points(network: &Network) -> usize {
+    network.grid_points.try_into().unwrap_or(usize::MAX)
 }
 
 /// Number of routers towards the receiver that can delay or drop a packet: those whose queue is limited.

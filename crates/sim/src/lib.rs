@@ -6,6 +6,7 @@
 //! [`config::Network`] and produces an [`outcome::Outcome`].
 
 pub mod audit;
+pub mod begun;
 mod clocks;
 pub mod config;
 mod dequeue;

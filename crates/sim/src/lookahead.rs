@@ -51,6 +51,9 @@ pub(crate) trait Stops {
 }
 
 impl Lookahead {
+    /// Without a stage.
+    pub(crate) const NOWHERE: Self = Self { ways: vec![], ends: vec![] };
+
     /// Single stage, processed one instant at a time.
     pub(crate) fn none() -> Self {
         Self { ways: vec![vec![Way { from: 0, least: 1 }]], ends: vec![0] }

@@ -180,6 +180,19 @@ struct Path<'a> {
 }
 
 impl Routes {
+    /// Of a network without paths.
+    pub(crate) const NONE: Self = Self {
+        legs: vec![],
+        stages: vec![],
+        ahead: Lookahead::NOWHERE,
+        senders: None,
+        dequeue_links: vec![],
+        two_lanes: vec![],
+        data: vec![],
+        acks: vec![],
+        udp: vec![],
+    };
+
     /// Compiles the paths of `network`.
     pub(crate) fn compile(network: &Network, waits: Waits) -> Self {
         let paths = paths(network);

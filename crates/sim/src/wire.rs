@@ -27,6 +27,7 @@ pub(crate) struct Content {
 }
 
 /// Feeds that share one clock.
+#[derive(Clone)]
 struct Stage {
     tree: WinnerTree,
     /// Number of the first feed; the others follow.
@@ -34,6 +35,7 @@ struct Stage {
 }
 
 /// Links, feeds and stages of a run.
+#[derive(Clone)]
 pub(crate) struct Wire<'r, O> {
     pub(crate) legs: &'r [Leg],
     links: Vec<Link>,
@@ -57,7 +59,7 @@ pub(crate) struct Wire<'r, O> {
 }
 
 impl<'r, O: Observer> Wire<'r, O> {
-    /// Creates the idle links of `network` and the feeds of `routes`.
+    /// Creates the idle links of `network` and the feeds of `routes`; nothing ends the run.
     pub(crate) fn new(network: &Network, routes: &'r Routes, observer: O) -> Self {
         routes.check(network.links.len());
         let stages = routes
@@ -65,7 +67,6 @@ impl<'r, O: Observer> Wire<'r, O> {
             .iter()
             .map(|feeds| Stage { tree: WinnerTree::new(feeds.len()), first: feeds.start });
         let stages: Vec<Stage> = stages.collect();
-        let horizon = stages.iter().map(|stage| stage.tree.horizon()).min().unwrap_or(u64::MAX);
         Self {
             legs: &routes.legs,
             links: network.links.iter().map(|link| hop::link(link, network.seed)).collect(),
@@ -77,13 +78,45 @@ impl<'r, O: Observer> Wire<'r, O> {
             feeds: routes.stages.iter().flat_map(|feeds| feeds.clone().map(|_| Feed::default())).collect(),
             clocks: Clocks::new(stages.len()),
             stages,
-            end: network.end.0.min(horizon),
+            end: u64::MAX,
             lost: vec![0; network.flows.len().max(1)],
             first_lost: vec![vec![]; network.flows.len().max(1)],
             first_lost_below: vec![u32::MAX; network.flows.len().max(1)],
             late: 0,
             observer,
         }
+    }
+
+    /// Sets the end of the run: that of `network`, or the time after `until`, if that comes first.
+    pub(crate) fn end_with(&mut self, network: &Network, until: Option<u64>) {
+        let horizon = self.stages.iter().map(|stage| stage.tree.horizon()).min().unwrap_or(u64::MAX);
+        self.end = network.end.0.min(horizon).min(until.map_or(u64::MAX, |until| until + 1));
+    }
+
+    /// The wire without its legs, until [`Self::over`] gives them back.
+    pub(crate) fn detached(self) -> Wire<'static, O> {
+        let Self { links, dequeue_hops, feeds, stages, clocks, end, .. } = self;
+        let Self { lost, first_lost, first_lost_below, late, observer, .. } = self;
+        let legs = &[];
+        Wire {
+            legs,
+            links,
+            dequeue_hops,
+            feeds,
+            stages,
+            clocks,
+            end,
+            lost,
+            first_lost,
+            first_lost_below,
+            late,
+            observer,
+        }
+    }
+
+    /// The wire over the legs of `routes`, for which it was made.
+    pub(crate) fn over(self, routes: &'r Routes) -> Self {
+        Self { legs: &routes.legs, ..self }
     }
 
     /// Notes an event off the short path, at `at`.

@@ -35,6 +35,32 @@ pub trait Host: Sync {
     /// As [`Host::check`], if the run takes more memory than the observation allows, and if the observation names a flow
     /// that the scenario does not have.
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal>;
+
+    /// Runs the scenario until its first flow begins, for several runs that are equal until then. `None` if the host has no such
+    /// runs, or if `observe` asks for more than totals: each run is then made from its beginning.
+    ///
+    /// # Errors
+    /// As [`Host::run`].
+    fn begin(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        observe: &Observe,
+    ) -> Result<Option<Box<dyn Begun>>, Refusal> {
+        let _ = (scenario, seed, observe);
+        Ok(None)
+    }
+}
+
+/// A run up to the moment at which its scenario's first flow begins.
+pub trait Begun: Send + Sync {
+    /// The run of `scenario`, as [`Host::run`] answers it for the same seed and observation. The scenario may differ from that
+    /// of this run in flows that begin now or later, and in the amounts that the others write. `None` if it differs in
+    /// anything else.
+    ///
+    /// # Errors
+    /// As [`Host::run`].
+    fn go_on(&self, scenario: &Scenario) -> Result<Option<Run>, Refusal>;
 }
 
 /// The part of a scenario that a host cannot run.

@@ -7,10 +7,11 @@ use firstflight_contract::{Nanos, Signals};
 use firstflight_results::SampleRow;
 use firstflight_scenario::Scenario;
 use firstflight_scenario::seconds::Seconds;
+use firstflight_sim::begun;
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::outcome::{Outcome, simulate};
 
-use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
+use crate::host::{Begun, FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
 use crate::network::{Built, DELIVERY, OFFERED, RECORDED, build_within, estimate};
 use crate::rows::{run_result, startup_exit};
@@ -38,6 +39,15 @@ impl Host for Simulator {
 
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
         run(scenario, seed, observe, None)
+    }
+
+    fn begin(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        observe: &Observe,
+    ) -> Result<Option<Box<dyn Begun>>, Refusal> {
+        begin(scenario, seed, observe, None)
     }
 }
 
@@ -76,13 +86,80 @@ impl Host for Stoppable {
     }
 
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
-        let stopped = || self.stop.load(Ordering::Relaxed);
-        let refused = || Refusal { key: String::new(), why: "the run was stopped".into() };
-        if stopped() {
-            return Err(refused());
-        }
-        let run = run(scenario, seed, observe, Some(&self.stop));
-        if stopped() { Err(refused()) } else { run }
+        run(scenario, seed, observe, Some(&self.stop))
+    }
+
+    fn begin(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        observe: &Observe,
+    ) -> Result<Option<Box<dyn Begun>>, Refusal> {
+        begin(scenario, seed, observe, Some(&self.stop))
+    }
+}
+
+/// Refuses a run that was stopped.
+fn check_stop(stop: Option<&Arc<AtomicBool>>) -> Result<(), Refusal> {
+    match stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+        true => Err(Refusal { key: String::new(), why: "the run was stopped".into() }),
+        false => Ok(()),
+    }
+}
+
+/// The network of a run, and the number of packets that may be recorded.
+fn prepare(
+    scenario: &Scenario,
+    seed: u64,
+    observe: &Observe,
+    stop: Option<&Arc<AtomicBool>>,
+) -> Result<(Built, u64), Refusal> {
+    check_stop(stop)?;
+    let mut built = build_within(observe.memory, scenario, seed, observe.grid)?;
+    built.network.stop = stop.cloned();
+    let most = limit_memory(scenario, &mut built, observe)?;
+    built.observe(observe);
+    Ok((built, most))
+}
+
+/// The totals of a run that has ended, and was not stopped before.
+fn totals(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> Result<Run, Refusal> {
+    check_stop(built.network.stop.as_ref())?;
+    check_deliveries(built, outcome)?;
+    let result = run_result(scenario, seed, built, outcome);
+    Ok(Run { result, flow: None, samples: vec![], recording: None, capture: None })
+}
+
+/// A run up to the moment at which its scenario's first flow begins.
+struct Beginning {
+    begun: begun::Begun,
+    seed: u64,
+    observe: Observe,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+fn begin(
+    scenario: &Scenario,
+    seed: u64,
+    observe: &Observe,
+    stop: Option<&Arc<AtomicBool>>,
+) -> Result<Option<Box<dyn Begun>>, Refusal> {
+    if observe.flow.is_some() || observe.samples || observe.packets {
+        return Ok(None);
+    }
+    let (built, _) = prepare(scenario, seed, observe, stop)?;
+    let begun = begun::Begun::of(&built.network, 0);
+    check_stop(stop)?;
+    let beginning =
+        |begun| Box::new(Beginning { begun, seed, observe: observe.clone(), stop: stop.cloned() });
+    Ok(begun.map(|begun| beginning(begun) as Box<dyn Begun>))
+}
+
+impl Begun for Beginning {
+    fn go_on(&self, scenario: &Scenario) -> Result<Option<Run>, Refusal> {
+        let (built, _) = prepare(scenario, self.seed, &self.observe, self.stop.as_ref())?;
+        let outcome = self.begun.go_on(&built.network);
+        outcome.map(|outcome| totals(scenario, self.seed, &built, &outcome)).transpose()
     }
 }
 
@@ -92,10 +169,7 @@ fn run(
     observe: &Observe,
     stop: Option<&Arc<AtomicBool>>,
 ) -> Result<Run, Refusal> {
-    let mut built = build_within(observe.memory, scenario, seed, observe.grid)?;
-    built.network.stop = stop.cloned();
-    let most = limit_memory(scenario, &mut built, observe)?;
-    built.observe(observe);
+    let (built, most) = prepare(scenario, seed, observe, stop)?;
     // A flow over time and the packets need an event for each hop, in order of time; totals alone do not.
     let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
     let (recorded, recording) = match observe.packets {
@@ -121,9 +195,8 @@ fn run(
         }
         None => (recorded.unwrap_or_else(|| simulate(&built.network)), None),
     };
-    check_deliveries(&built, &outcome)?;
     let samples = if observe.samples { samples(&built) } else { vec![] };
-    Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording, capture })
+    Ok(Run { flow, samples, recording, capture, ..totals(scenario, seed, &built, &outcome)? })
 }
 
 /// Refuses a run that takes more memory than it may, and limits the deliveries of one whose end is unknown. Returns the number

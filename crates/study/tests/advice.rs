@@ -1,9 +1,14 @@
 //! Cost and recommendation of whole comparisons.
 
-use firstflight_contract::{Nanos, Rate};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use firstflight_contract::{Nanos, Rate, Signals};
 use firstflight_results::{Comparison, Harm, SchemeResult};
-use firstflight_scenario::{Candidate, Limit, Profile, parse};
+use firstflight_scenario::{Candidate, Limit, Profile, Scenario, parse};
 use firstflight_study::compare::{Input, Known, Limits, Request, compare};
+use firstflight_study::host::{Begun, Host, Observe, Refusal, Run};
+use firstflight_study::memory::Estimate;
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
 
@@ -193,4 +198,79 @@ fn bystanders_share_the_ends_of_a_transfer_through_a_graph() {
     );
     let error = compare(&Simulator, &asked, &Silent).expect_err("refused").to_string();
     assert!(error.contains("ssthresh=50"), "{error}");
+}
+
+/// The simulator, which counts the runs that went on from a common beginning; or makes each run from its own, if `whole`.
+struct Counting {
+    whole: bool,
+    went_on: Arc<AtomicU32>,
+}
+
+struct Counted(Box<dyn Begun>, Arc<AtomicU32>);
+
+impl Begun for Counted {
+    fn go_on(&self, scenario: &Scenario) -> Result<Option<Run>, Refusal> {
+        let run = self.0.go_on(scenario)?;
+        self.1.fetch_add(u32::from(run.is_some()), Ordering::Relaxed);
+        Ok(run)
+    }
+}
+
+impl Host for Counting {
+    fn name(&self) -> &'static str {
+        Simulator.name()
+    }
+
+    fn offers(&self) -> Signals {
+        Simulator.offers()
+    }
+
+    fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {
+        Simulator.check(scenario, observe)
+    }
+
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+        Simulator.run(scenario, seed, observe)
+    }
+
+    fn begin(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        observe: &Observe,
+    ) -> Result<Option<Box<dyn Begun>>, Refusal> {
+        if self.whole {
+            return Ok(None);
+        }
+        let begun = Simulator.begin(scenario, seed, observe)?;
+        Ok(begun.map(|begun| Box::new(Counted(begun, Arc::clone(&self.went_on))) as Box<dyn Begun>))
+    }
+}
+
+#[test]
+fn harm_is_the_same_whether_runs_share_their_beginning_or_not() {
+    let path = "rate = \"20 Mbit/s\"\nrtt = \"40 ms\"\nbuffer = \"100 packets\"\n";
+    let flow = "[[flow]]\nprofile = \"linux\"\nsize = \"30 KB\"\n";
+    let beside = "[[flow]]\nname = \"other\"\nprofile = \"linux\"\nstart = \"1 s\"\n";
+    let cases = [
+        format!("[path]\n{path}{flow}"),
+        format!("[path]\n{path}loss = 0.01\nreorder = {{ share = 0.1, delay = \"3 ms\" }}\n{flow}"),
+        format!("[path]\n{path}queue = \"codel\"\n{flow}"),
+        // Another flow without end, and one that begins beside the bulk flow.
+        format!("duration = \"60 s\"\n[path]\n{path}{flow}{beside}"),
+    ];
+    let schemes = ["hystart-linux+cubic", "hystart-linux+cubic@iw60", "jump-start+cubic", "bbr"];
+    for text in cases {
+        let input: Input = parse(&text, "case.toml").expect("a scenario").into();
+        let request = request(input, &schemes, &[30_000, 1_000_000]);
+        let compared = |whole| {
+            let host = Counting { whole, went_on: Arc::default() };
+            let comparison = compare(&host, &request, &Silent).expect("the comparison is made").comparison;
+            (serde_json::to_value(&comparison).expect("serialisable"), host.went_on.load(Ordering::Relaxed))
+        };
+        let ((shared, went_on), (whole, none)) = (compared(false), compared(true));
+        assert_eq!((shared, none), (whole, 0), "{text}");
+        // Three candidates and the present scheme, at two sizes, in eight replications or more.
+        assert!(went_on >= 4 * 2 * 8, "{went_on} for {text}");
+    }
 }

@@ -78,6 +78,12 @@ impl App {
         }
     }
 
+    /// Makes the writes as large as `config` says.
+    pub(super) fn write_in_all(&mut self, config: &AppConfig, mss: u32) {
+        self.segmentation = Segmentation::new(config.bytes, &config.sizes, mss);
+        self.first = config.bytes.unwrap_or(u64::MAX);
+    }
+
     /// Time at which the connection is to begin.
     pub fn start(&self) -> u64 {
         self.start

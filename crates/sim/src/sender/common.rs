@@ -1,6 +1,6 @@
 //! The state that every kind of sender has, and the report of an ACK to the schemes.
 
-use super::app::App;
+use super::app::{App, AppConfig};
 use super::processor::Processor;
 use super::routers::{Carries, Routers};
 use super::rto::Rto;
@@ -264,6 +264,14 @@ impl Common {
     pub(crate) fn hand_over(&mut self) {
         self.available = if self.app.finished() { self.max } else { self.app.written() };
         self.write_end = self.app.open_end();
+    }
+
+    /// The application writes as much as `config` says; what was sent must be part of it.
+    pub(crate) fn write_in_all(&mut self, config: &AppConfig) {
+        if self.app.write_bytes() != config.bytes.unwrap_or(u64::MAX) {
+            self.app.write_in_all(config, self.stack.mss);
+            self.hand_over();
+        }
     }
 
     /// The application has written; the time of its next write may be known.

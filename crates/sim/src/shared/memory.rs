@@ -34,7 +34,7 @@ struct Member {
 }
 
 /// The clusters of a run whose memory a connection uses.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Memory {
     clusters: Vec<Cluster>,
     /// One for each flow.

@@ -9,7 +9,7 @@ use memory::Memory;
 use window::SharedWindows;
 
 /// State that connections share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shared {
     windows: SharedWindows,
     memory: Memory,

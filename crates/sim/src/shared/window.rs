@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const ALL: u64 = u64::MAX / 4;
 
 /// The connections of one macroflow.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Group {
     window: Option<Macroflow>,
     /// Bytes that its connections have in the network, by their own counts.
@@ -45,7 +45,7 @@ struct Member {
 }
 
 /// All macroflows of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SharedWindows {
     groups: Vec<Group>,
     /// One for each flow.

@@ -31,6 +31,10 @@ const MOST_PACKETS: f64 = 4e8;
 /// The bystanders of a comparison, and their times so far. Every call gets the same bench and the same candidates.
 pub(crate) struct Bystanders {
     present: Candidate,
+    /// Scene of each replication so far.
+    scenes: Vec<Scene>,
+    /// Packets of one scene until the transfer begins, at most.
+    scene_packets: f64,
     /// Ascending by size.
     sizes: Vec<AtSize>,
     /// Replications of the first look.
@@ -39,10 +43,8 @@ pub(crate) struct Bystanders {
 
 struct AtSize {
     size: u64,
-    /// Packets of one run, at most.
+    /// Packets of one run from the beginning of the transfer on, at most.
     packets: f64,
-    /// Scene of each replication so far.
-    scenes: Vec<Scene>,
     /// Times beside the present scheme, by replication; `None` if a bystander did not end.
     present: Vec<Option<Times>>,
     /// Times beside each candidate, of its first replications.
@@ -62,19 +64,21 @@ impl Bystanders {
         sizes: &[u64],
         few: bool,
     ) -> Result<Self, Error> {
-        let mut all = vec![];
-        if let Some(&largest) = sizes.last() {
-            let pipe = Pipe::of(bench, &present, largest, 0)?;
-            let packets = |size: u64| pipe.before(AGE[1]) + (2 * size + pipe.after()) as f64 / pipe.packet;
-            all.extend(sizes.iter().map(|&size| AtSize {
-                size,
-                packets: packets(size),
-                scenes: vec![],
-                present: vec![],
-                beside: vec![vec![]; candidates.len()],
-            }));
+        if sizes.is_empty() {
+            return Ok(Self { present, scenes: vec![], scene_packets: 0.0, sizes: vec![], first: 0 });
         }
-        let replication = all.iter().map(|at| at.packets).sum::<f64>() * (candidates.len() + 1) as f64;
+        let pipe = Pipe::of(bench, &present, 0)?;
+        // A scene is simulated twice: the bulk flow alone, and the beginning of all runs.
+        let scene_packets = 2.0 * pipe.before(AGE[1]);
+        let of_size = |&size: &u64| AtSize {
+            size,
+            packets: (2 * size + pipe.after()) as f64 / pipe.packet,
+            present: vec![],
+            beside: vec![vec![]; candidates.len()],
+        };
+        let sizes: Vec<AtSize> = sizes.iter().map(of_size).collect();
+        let runs = sizes.iter().map(|at| at.packets).sum::<f64>() * (candidates.len() + 1) as f64;
+        let replication = scene_packets + runs;
         if replication * f64::from(FIRST[0]) > MOST_PACKETS {
             let why = format!(
                 "{} transfers beside two bystanders have more packets than can be simulated here",
@@ -83,16 +87,16 @@ impl Bystanders {
             return Err(Error::invalid(why).expecting("a path with a smaller bandwidth-delay product"));
         }
         let more = !few && replication * f64::from(FIRST[1]) <= FIRST_PACKETS;
-        Ok(Self { present, sizes: all, first: FIRST[usize::from(more)] })
+        Ok(Self { present, scenes: vec![], scene_packets, sizes, first: FIRST[usize::from(more)] })
     }
 
-    /// Number of runs of the first look.
-    pub(crate) fn first_runs(&self) -> u64 {
+    /// Steps of progress of the first look.
+    pub(crate) fn first_steps(&self) -> u64 {
         let candidates = self.sizes.first().map_or(0, |at| at.beside.len() as u64);
-        self.sizes.len() as u64 * (candidates + 1) * u64::from(self.first)
+        (1 + self.sizes.len() as u64 * (candidates + 1)) * u64::from(self.first)
     }
 
-    /// The first look: every candidate at every size. Each run is a step of progress.
+    /// The first look: every candidate at every size. Each scene and each run is a step of progress.
     ///
     /// # Errors
     /// If the host refuses a run, or the progress is stopped.
@@ -103,10 +107,62 @@ impl Bystanders {
         progress: &dyn Progress,
     ) -> Result<(), Error> {
         let all: Vec<usize> = (0..candidates.len()).collect();
-        let first = self.first;
-        self.sizes
-            .iter_mut()
-            .try_for_each(|at| at.extend(bench, &self.present, candidates, &all, first, progress))
+        (0..self.sizes.len())
+            .try_for_each(|at| self.extend(bench, at, candidates, &all, self.first, progress))
+    }
+
+    /// Scenes and runs by which the candidate at `place` gets twice as many replications at the size with number `at`.
+    fn to_double(&self, at: usize, place: usize) -> (u32, u32) {
+        let of_size = &self.sizes[at];
+        let own = of_size.replications(place);
+        let more = |have: usize| (2 * own).saturating_sub(have as u32);
+        (more(self.scenes.len()), own + more(of_size.present.len()))
+    }
+
+    /// Runs the replications up to number `until` of the candidates at `places`, and of the present scheme, at the size with
+    /// number `at`.
+    fn extend(
+        &mut self,
+        bench: &Bench<'_>,
+        at: usize,
+        candidates: &[Candidate],
+        places: &[usize],
+        until: u32,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
+        let Self { present, scenes, sizes, .. } = self;
+        let present = &*present;
+        let new: Vec<u32> = (scenes.len() as u32..until).collect();
+        scenes.extend(try_map(&new, |&index| {
+            go_on(progress)?;
+            let scene = Scene::of(bench, present, index)?;
+            progress.advance(1);
+            Ok::<_, Error>(scene)
+        })?);
+        let at = &mut sizes[at];
+        // The same run twice has the same times.
+        let (own, others): (Vec<usize>, Vec<usize>) =
+            places.iter().partition(|&&place| candidates[place] == *present);
+        let until = until as usize;
+        let of_present = (at.present.len()..until).map(|index| (index, None));
+        let of_others = others
+            .iter()
+            .flat_map(|&place| (at.beside[place].len()..until).map(move |index| (index, Some(place))));
+        let tasks: Vec<(usize, Option<usize>)> = of_present.chain(of_others).collect();
+        let times = try_map(&tasks, |&(index, place)| {
+            go_on(progress)?;
+            let candidate = place.map_or(present, |place| &candidates[place]);
+            let times = scenes[index].run(bench, candidate, at.size)?;
+            progress.advance(1);
+            Ok::<_, Error>(times)
+        })?;
+        for ((_, place), times) in tasks.into_iter().zip(times) {
+            place.map_or(&mut at.present, |place| &mut at.beside[place]).push(times);
+        }
+        for place in own {
+            at.beside[place] = at.present[..until].to_vec();
+        }
+        Ok(())
     }
 
     /// Replications of the first look.
@@ -141,48 +197,6 @@ impl AtSize {
     /// Replications of the candidate at `place`.
     fn replications(&self, place: usize) -> u32 {
         self.beside[place].len() as u32
-    }
-
-    /// Runs by which the candidate at `place` gets twice as many replications.
-    fn runs_to_double(&self, place: usize) -> u32 {
-        let own = self.replications(place);
-        own + (2 * own).saturating_sub(self.present.len() as u32)
-    }
-
-    /// Runs the replications up to number `until` of the candidates at `places`, and of the present scheme.
-    fn extend(
-        &mut self,
-        bench: &Bench<'_>,
-        present: &Candidate,
-        candidates: &[Candidate],
-        places: &[usize],
-        until: u32,
-        progress: &dyn Progress,
-    ) -> Result<(), Error> {
-        let new: Vec<u32> = (self.scenes.len() as u32..until).collect();
-        self.scenes.extend(try_map(&new, |&index| Scene::of(bench, present, self.size, index))?);
-        // The same run twice has the same times.
-        let (own, others): (Vec<usize>, Vec<usize>) =
-            places.iter().partition(|&&place| candidates[place] == *present);
-        let until = until as usize;
-        let of_present = (self.present.len()..until).map(|index| (index, None));
-        let of_others = others
-            .iter()
-            .flat_map(|&place| (self.beside[place].len()..until).map(move |index| (index, Some(place))));
-        let tasks: Vec<(usize, Option<usize>)> = of_present.chain(of_others).collect();
-        let times = try_map(&tasks, |&(index, place)| {
-            go_on(progress)?;
-            let times = self.scenes[index].run(bench, place.map_or(present, |place| &candidates[place]))?;
-            progress.advance(1);
-            Ok::<_, Error>(times)
-        })?;
-        for ((_, place), times) in tasks.into_iter().zip(times) {
-            place.map_or(&mut self.present, |place| &mut self.beside[place]).push(times);
-        }
-        for place in own {
-            self.beside[place] = self.present[..until].to_vec();
-        }
-        Ok(())
     }
 }
 

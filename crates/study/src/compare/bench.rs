@@ -4,7 +4,7 @@ use firstflight_scenario::{Candidate, Error, Scenario};
 
 use super::path::Subject;
 use super::replication::Replication;
-use crate::host::{Observe, Run};
+use crate::host::{Begun, Observe, Run};
 
 /// The path of a comparison. Replication `index` has the same path and the same randomness for every candidate. The first
 /// replications are spread evenly over the paths, however many there are.
@@ -48,6 +48,23 @@ impl<'a> Bench<'a> {
     /// If the host refuses it.
     pub(crate) fn run(&self, scenario: &Scenario, index: u32, observe: &Observe) -> Result<Run, Error> {
         self.subject.run_scenario(scenario, self.replication(index), observe)
+    }
+
+    /// Begins a scenario that was made from [`Bench::scenario`], for runs that are equal until its first flow begins. `None` if
+    /// the host has no such runs.
+    ///
+    /// # Errors
+    /// If the host refuses it.
+    pub(crate) fn begin(&self, scenario: &Scenario, index: u32) -> Result<Option<Box<dyn Begun>>, Error> {
+        self.subject.begin(scenario, self.replication(index))
+    }
+
+    /// The totals of such a run; `None` if it did not begin in this way.
+    ///
+    /// # Errors
+    /// If the host refuses it.
+    pub(crate) fn go_on(&self, begun: &dyn Begun, scenario: &Scenario) -> Result<Option<Run>, Error> {
+        self.subject.go_on(begun, scenario)
     }
 
     /// Observation of a run's totals.

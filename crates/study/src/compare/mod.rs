@@ -152,7 +152,7 @@ impl<'a> Answer<'a> {
         let measured = harm_sizes(request, &subject);
         let bench = Bench::new(&subject, request.seed);
         let mut bystanders = Bystanders::new(&bench, present, &request.schemes, &measured, !extent.settle);
-        let first = bystanders.as_ref().map_or(0, Bystanders::first_runs);
+        let first = bystanders.as_ref().map_or(0, Bystanders::first_steps);
         progress.begin("simulations", (tasks.len() + reruns.len()) as u64 + first);
         let answer = with_threads(threads, || {
             let runs = try_map(&tasks, |task| {

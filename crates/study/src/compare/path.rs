@@ -18,7 +18,7 @@ use super::replication::Replication;
 use super::{Input, Known, Request, refused};
 use crate::advice::how;
 use crate::explain::{Explanation, Given, Question};
-use crate::host::{Host, Observe, Refusal, Run};
+use crate::host::{Begun, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
 use crate::progress::Progress;
 use firstflight_results::PathResult;
@@ -450,6 +450,27 @@ impl<'a> Subject<'a> {
         // Every scheme has been checked, but a seed may draw more flows than a run may have.
         let run = self.host.run(scenario, replication.own_seed(), observe);
         run.map_err(|refusal| self.too_large(refusal))
+    }
+
+    /// Begins a scenario that was made from [`Subject::scenario_of`], for runs that are equal until its first flow begins.
+    ///
+    /// # Errors
+    /// As [`Subject::run`].
+    pub(super) fn begin(
+        &self,
+        scenario: &Scenario,
+        replication: Replication,
+    ) -> Result<Option<Box<dyn Begun>>, Error> {
+        let begun = self.host.begin(scenario, replication.own_seed(), &self.observe());
+        begun.map_err(|refusal| self.too_large(refusal))
+    }
+
+    /// Goes on with a run that [`Subject::begin`] began.
+    ///
+    /// # Errors
+    /// As [`Subject::run`].
+    pub(super) fn go_on(&self, begun: &dyn Begun, scenario: &Scenario) -> Result<Option<Run>, Error> {
+        begun.go_on(scenario).map_err(|refusal| self.too_large(refusal))
     }
 
     /// Gives the transfer a scheme and its settings.

@@ -1,7 +1,7 @@
 //! The scene: a bulk flow by Cubic has the bottleneck for 20 to 40 round trips. Then the transfer begins, and with it a
 //! connection that asks for 10 KB, waits a round trip and asks again. The bulk flow ends a fixed number of bytes after the
 //! transfer's beginning: as many as the transfer has, and four times the path's content. Until the transfer begins, all runs
-//! of one replication are equal packet by packet.
+//! of one replication are equal packet by packet, at every size and beside every candidate, so that this time is simulated once.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,11 @@ use firstflight_contract::Nanos;
 use firstflight_results::RunResult;
 use firstflight_scenario::{
     Candidate, Dist, Endpoints, Error, FlowGroup, Graph, Limit, Link, Network, Rounds, Scenario, SchemeSpec,
-    Start,
+    Start, limits,
 };
 
 use crate::compare::Bench;
-use crate::host::Observe;
+use crate::host::{Begun, Observe};
 use crate::sweep::sample::{Sampler, Spread};
 
 /// Age of the bulk flow when the transfer begins, at least and at most, round trips with a full queue.
@@ -42,59 +42,84 @@ pub(super) struct Times {
     pub(super) request_response: f64,
 }
 
-/// The bystanders of one replication at one size.
+/// The bystanders of one replication.
 pub(super) struct Scene {
-    size: u64,
     index: u32,
     age: f64,
     /// Time at which the transfer begins.
     begin: Nanos,
+    pipe: Pipe,
     bulk: FlowGroup,
+    /// Bytes that the bulk flow delivers before the transfer begins.
+    before: u64,
     requests: FlowGroup,
+    /// The time before the transfer begins, which all runs of the scene share; `None` if the host makes each run from its beginning.
+    begun: Option<Box<dyn Begun>>,
 }
 
 impl Scene {
-    pub(super) fn of(bench: &Bench<'_>, present: &Candidate, size: u64, index: u32) -> Result<Self, Error> {
-        let pipe = Pipe::of(bench, present, size, index)?;
-        let scenario = &pipe.scenario;
+    pub(super) fn of(bench: &Bench<'_>, present: &Candidate, index: u32) -> Result<Self, Error> {
+        let pipe = Pipe::of(bench, present, index)?;
+        let scenario = bench.scenario(present, 1, index);
         let [share, phase] = ages(bench.seed(), index);
         let age = pipe.before(AGE[0] + (AGE[1] - AGE[0]) * share);
         let begin = Nanos((age * pipe.packet * 8e9 / pipe.rate) as u64);
-        let bulk = bystander(scenario, BULK, Start::At(Nanos::ZERO));
-        let before = delivered(bench, scenario, &bulk, index, begin)?;
-        let bulk = FlowGroup { size: Some(Dist::Fixed(before + size + pipe.after())), ..bulk };
-        // Two flows share the rate while the transfer lasts; each request takes a round trip, and one passes before it.
-        let full = pipe.content * 8.0 / pipe.rate;
-        let lasts = (2 * size) as f64 * 8.0 / pipe.rate + AFTER * full;
-        let count = (lasts / (2.0 * full)).clamp(REQUESTS[0], REQUESTS[1]) as u32;
+        let bulk = bystander(&scenario, BULK, Start::At(Nanos::ZERO));
+        let before = delivered(bench, &scenario, &bulk, index, begin)?;
         let first = Nanos((phase * pipe.rtt * 1e9) as u64);
-        let requests = FlowGroup {
-            size: Some(Dist::Fixed(RESPONSE)),
-            rounds: Some(Rounds { count, idle: Nanos((pipe.rtt * 1e9) as u64), jitter: Nanos::ZERO }),
-            ..bystander(scenario, REQUESTER, Start::At(begin.saturating_add(first)))
-        };
-        Ok(Self { size, index, age: share, begin, bulk, requests })
+        let requests = bystander(&scenario, REQUESTER, Start::At(begin.saturating_add(first)));
+        let mut scene = Self { index, age: share, begin, pipe, bulk, before, requests, begun: None };
+        scene.begun = bench.begin(&scene.with(scenario, 1, limits::BYTES), index)?;
+        Ok(scene)
     }
 
-    /// Times of the bystanders beside a candidate.
-    pub(super) fn run(&self, bench: &Bench<'_>, candidate: &Candidate) -> Result<Option<Times>, Error> {
-        let mut scenario = bench.scenario(candidate, self.size, self.index);
-        scenario.flows[0].start = Start::At(self.begin);
-        // One transfer is under test, however many the scenario's connection makes.
-        scenario.flows[0].rounds = None;
-        scenario.flows.extend([self.bulk.clone(), self.requests.clone()]);
-        scenario.duration = scenario.duration.map(|duration| duration.saturating_add(self.begin));
-        let result = bench.run(&scenario, self.index, &bench.totals())?.result;
+    /// Times of the bystanders beside a transfer of `size` bytes by a candidate.
+    pub(super) fn run(
+        &self,
+        bench: &Bench<'_>,
+        candidate: &Candidate,
+        size: u64,
+    ) -> Result<Option<Times>, Error> {
+        let bulk = self.before + size + self.pipe.after();
+        let scenario = self.with(bench.scenario(candidate, size, self.index), self.requests(size), bulk);
+        let goes_on = self.begun.as_ref().map(|begun| bench.go_on(&**begun, &scenario)).transpose()?;
+        let run = goes_on.flatten().map_or_else(|| bench.run(&scenario, self.index, &bench.totals()), Ok);
+        let result = run?.result;
         let of = |name: &str| result.flows.iter().find(|flow| flow.name.starts_with(name));
         let (Some(bulk), Some(requests)) = (of(BULK), of(REQUESTER)) else { return Ok(None) };
-        let asked = self.requests.rounds.map_or(0, |rounds| rounds.count as usize);
-        let all = requests.rounds_s.len() == asked;
+        let all = requests.rounds_s.len() == self.requests(size) as usize;
         let begin = seconds(self.begin);
         Ok(bulk.completion_s.filter(|_| all).map(|end| Times {
             age: self.age,
             bulk: bulk.start_s + end - begin,
             request_response: requests.rounds_s.iter().sum(),
         }))
+    }
+
+    /// Number of requests beside a transfer of `size` bytes. Two flows share the rate while the transfer lasts; each request takes a
+    /// round trip, and one passes before it.
+    fn requests(&self, size: u64) -> u32 {
+        let full = self.pipe.content * 8.0 / self.pipe.rate;
+        let lasts = (2 * size) as f64 * 8.0 / self.pipe.rate + AFTER * full;
+        (lasts / (2.0 * full)).clamp(REQUESTS[0], REQUESTS[1]) as u32
+    }
+
+    /// The scenario of a transfer, beside a number of requests and a bulk flow of this many bytes.
+    fn with(&self, mut scenario: Scenario, requests: u32, bulk: u64) -> Scenario {
+        scenario.flows[0].start = Start::At(self.begin);
+        // One transfer is under test, however many the scenario's connection makes.
+        scenario.flows[0].rounds = None;
+        let idle = Nanos((self.pipe.rtt * 1e9) as u64);
+        scenario.flows.extend([
+            FlowGroup { size: Some(Dist::Fixed(bulk)), ..self.bulk.clone() },
+            FlowGroup {
+                size: Some(Dist::Fixed(RESPONSE)),
+                rounds: Some(Rounds { count: requests, idle, jitter: Nanos::ZERO }),
+                ..self.requests.clone()
+            },
+        ]);
+        scenario.duration = scenario.duration.map(|duration| duration.saturating_add(self.begin));
+        scenario
     }
 }
 
@@ -108,7 +133,6 @@ fn ages(seed: u64, index: u32) -> [f64; 2] {
 
 /// The path of one replication.
 pub(super) struct Pipe {
-    scenario: Scenario,
     /// Rate of the bottleneck, bit/s.
     rate: f64,
     /// Round-trip time without queue, seconds.
@@ -120,13 +144,13 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    pub(super) fn of(bench: &Bench<'_>, present: &Candidate, size: u64, index: u32) -> Result<Self, Error> {
-        let scenario = bench.scenario(present, size, index);
+    pub(super) fn of(bench: &Bench<'_>, present: &Candidate, index: u32) -> Result<Self, Error> {
+        let scenario = bench.scenario(present, 1, index);
         let rtt = round_trip(bench, present, index)?;
         let (rate, queue) = bottleneck(&scenario);
         let bdp = rate * rtt / 8.0;
         let packet = f64::from(scenario.packet.size);
-        Ok(Self { content: bdp + queue.min(DEEPEST * bdp), scenario, rate, rtt, packet })
+        Ok(Self { content: bdp + queue.min(DEEPEST * bdp), rate, rtt, packet })
     }
 
     /// Packets that the bulk flow can send in this number of round trips with a full queue, within [`BEFORE`].

@@ -80,21 +80,21 @@ pub(crate) fn settle(
                 parts.iter().map(|part| (part.shares[at], &part.bystanders.sizes[at])).collect()
             };
             let Some((at, place)) = unsure(&of_parts, limit, contest, &done) else { break };
-            let at_size = of_parts(at);
-            let part = least_sure(&at_size, place).map(|part| {
-                let runs = at_size[part].1.runs_to_double(place);
-                (part, runs, at_size[part].1.packets * f64::from(runs))
+            let part = least_sure(&of_parts(at), place).map(|part| {
+                let bystanders = &*parts[part].bystanders;
+                let (scenes, runs) = bystanders.to_double(at, place);
+                let packets = bystanders.sizes[at].packets * f64::from(runs);
+                (part, scenes + runs, packets + bystanders.scene_packets * f64::from(scenes))
             });
-            let Some((part, runs, work)) = part.filter(|(.., work)| *work <= own) else {
+            let Some((part, steps, work)) = part.filter(|(.., work)| *work <= own) else {
                 done.push((at, place));
                 continue;
             };
             (own, left) = (own - work, left - work);
-            progress.begin("harm near its limit", runs.into());
+            progress.begin("harm near its limit", steps.into());
             let Part { bench, bystanders, .. } = &mut parts[part];
-            let Bystanders { present, sizes, .. } = &mut **bystanders;
-            let until = 2 * sizes[at].replications(place);
-            sizes[at].extend(bench, present, candidates, &[place], until, progress)?;
+            let until = 2 * bystanders.sizes[at].replications(place);
+            bystanders.extend(bench, at, candidates, &[place], until, progress)?;
         }
     }
     Ok(())
@@ -214,7 +214,7 @@ mod tests {
     }
 
     fn at_size(beside: Vec<Vec<Option<Times>>>) -> AtSize {
-        AtSize { size: 30_000, packets: 1.0, scenes: vec![], present: by_turns(64, 1.0, 0.0), beside }
+        AtSize { size: 30_000, packets: 1.0, present: by_turns(64, 1.0, 0.0), beside }
     }
 
     #[test]

@@ -1,0 +1,62 @@
+//! Runs with a common beginning, which is made once: up to the moment at which one of the flows begins.
+//!
+//! From there runs go on that differ in the flows that begin then or later, and in how much the others write. Each has the
+//! same outcome as a run from the beginning.
+
+use crate::config::{FlowConfig, Network};
+use crate::engine::{Engine, Mode, Plan};
+use crate::observe::NoObserver;
+use crate::outcome::{Outcome, run};
+
+/// A run up to the moment at which one of its flows begins.
+pub struct Begun {
+    network: Network,
+    plan: Plan,
+    engine: Engine<'static, NoObserver>,
+}
+
+impl Begun {
+    /// Runs `network` until flow number `flow` begins. `None` if the run ends before, or if connections share state, in which
+    /// the flow would have a part from the beginning.
+    pub fn of(network: &Network, flow: usize) -> Option<Self> {
+        let plan = Plan::new(network, Mode::Fused);
+        let mut engine = Engine::new(network, &plan, None, NoObserver);
+        let paused = !engine.shares_state() && engine.run_until_it_begins(flow as u32);
+        let engine = engine.detached();
+        paused.then(|| Self { network: network.clone(), plan, engine })
+    }
+
+    /// Outcome of a run of `network`. `None` if it does not begin as this one: another link, another path of a flow, another time
+    /// at which one begins. Of the schemes of a flow that has begun only those of this run count.
+    pub fn go_on(&self, network: &Network) -> Option<Outcome> {
+        let start = |until| {
+            let mut engine = self.engine.clone().over(&self.plan);
+            engine.become_run_of(network, until);
+            engine
+        };
+        self.begins(network).then(|| run(network, start).0)
+    }
+
+    /// Whether `network` has the links and paths of this run, and what has been sent is part of what its flows write.
+    fn begins(&self, network: &Network) -> bool {
+        let own = &self.network;
+        let common =
+            |network: &Network| (network.seed, network.until_finished, network.grid, network.flows.len());
+        let flows = || self.engine.flows.iter().zip(own.flows.iter().zip(&network.flows));
+        common(own) == common(network)
+            && own.links == network.links
+            && own.udp == network.udp
+            && flows().all(|(_, (own, other))| is_alike(own, other))
+            && flows().all(|(flow, (own, other))| !flow.has_begun() || flow.may_write(&own.app, &other.app))
+    }
+}
+
+/// Whether packets of both take the same ways from the same time on.
+fn is_alike(own: &FlowConfig, other: &FlowConfig) -> bool {
+    // Whether a flow ends, of itself or by its lifetime, decides on the end of the run.
+    let of = |flow: &FlowConfig| {
+        let FlowConfig { header, ack_size, app, .. } = flow;
+        (*header, *ack_size, app.start, app.bytes.is_some(), app.lifetime.is_some())
+    };
+    of(own) == of(other) && own.forward == other.forward && own.reverse == other.reverse
+}
