@@ -1,12 +1,11 @@
 //! Runs with a common beginning, which is made once: up to the moment at which one of the flows begins.
 //!
-//! From there runs go on that differ in the flows that begin then or later, and in how much the others write. Each has the
-//! same outcome as a run from the beginning.
+//! From there runs go on that differ in the flows that begin then or later, and in how much the others write. The times of the flows
+//! that end are those of a run from the beginning.
 
 use crate::config::{FlowConfig, Network};
-use crate::engine::{Engine, Mode, Plan};
+use crate::engine::{Engine, Plan};
 use crate::observe::NoObserver;
-use crate::outcome::{Outcome, run};
 
 /// A run up to the moment at which one of its flows begins.
 pub struct Begun {
@@ -15,33 +14,47 @@ pub struct Begun {
     engine: Engine<'static, NoObserver>,
 }
 
+/// Times of a flow that has ended, nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Time at which the connection was established; `None` if it never was.
+    pub start: Option<u64>,
+    /// Duration of each finished write.
+    pub completions: Vec<u64>,
+}
+
 impl Begun {
     /// Runs `network` until flow number `flow` begins. `None` if the run ends before, or if connections share state, in which
     /// the flow would have a part from the beginning.
     pub fn of(network: &Network, flow: usize) -> Option<Self> {
-        let plan = Plan::new(network, Mode::Fused);
+        let plan = Plan::for_times(network);
         let mut engine = Engine::new(network, &plan, None, NoObserver);
         let paused = !engine.shares_state() && engine.run_until_it_begins(flow as u32);
         let engine = engine.detached();
         paused.then(|| Self { network: network.clone(), plan, engine })
     }
 
-    /// Outcome of a run of `network`. `None` if it does not begin as this one: another link, another path of a flow, another time
-    /// at which one begins. Of the schemes of a flow that has begun only those of this run count.
-    pub fn go_on(&self, network: &Network) -> Option<Outcome> {
-        let start = |until| {
-            let mut engine = self.engine.clone().over(&self.plan);
-            engine.become_run_of(network, until);
-            engine
-        };
-        self.begins(network).then(|| run(network, start).0)
+    /// Times of each flow of `network`, or `None` for one that does not end. `None` for all if `network` does not begin as this
+    /// run: another link, another path of a flow, another time at which one begins. Of the schemes of a flow that has begun only
+    /// those of this run count.
+    pub fn go_on(&self, network: &Network) -> Option<Vec<Option<Times>>> {
+        if !self.begins(network) {
+            return None;
+        }
+        let mut engine = self.engine.clone().over(&self.plan);
+        engine.become_run_of(network);
+        engine.run();
+        let times = engine.flows.iter().map(|flow| &flow.sender).map(|sender| {
+            let (start, completions) = (sender.app().established_at(), sender.app().completions().to_vec());
+            sender.finished().then_some(Times { start, completions })
+        });
+        Some(times.collect())
     }
 
     /// Whether `network` has the links and paths of this run, and what has been sent is part of what its flows write.
     fn begins(&self, network: &Network) -> bool {
         let own = &self.network;
-        let common =
-            |network: &Network| (network.seed, network.until_finished, network.grid, network.flows.len());
+        let common = |network: &Network| (network.seed, network.until_finished, network.flows.len());
         let flows = || self.engine.flows.iter().zip(own.flows.iter().zip(&network.flows));
         common(own) == common(network)
             && own.links == network.links
@@ -53,7 +66,7 @@ impl Begun {
 
 /// Whether packets of both take the same ways from the same time on.
 fn is_alike(own: &FlowConfig, other: &FlowConfig) -> bool {
-    // Whether a flow ends, of itself or by its lifetime, decides on the end of the run.
+    // The run ends with the last flow that does, of itself or by its lifetime.
     let of = |flow: &FlowConfig| {
         let FlowConfig { header, ack_size, app, .. } = flow;
         (*header, *ack_size, app.start, app.bytes.is_some(), app.lifetime.is_some())

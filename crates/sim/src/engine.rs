@@ -40,8 +40,18 @@ pub(crate) struct Plan {
     routes: Routes,
     /// Number of finite flows, if the run ends with the last of them.
     finite: Option<usize>,
-    /// Whether the network drains: few events, if any, are left once all flows have finished.
-    drains: bool,
+    after_last: AfterLast,
+}
+
+/// The rest of a run that ends with its last finite flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AfterLast {
+    /// It ends at that moment: no stage has run ahead.
+    Ends,
+    /// It goes on, for few events, if any, are left.
+    Drains,
+    /// It is left, wherever the stages are: only the times of the flows count.
+    Leaves,
 }
 
 impl Plan {
@@ -54,15 +64,29 @@ impl Plan {
         let finite = count(|flow| flow.app.bytes.is_some() || flow.app.lifetime.is_some());
         let waits = network.until_finished && finite > 0;
         let drains = waits && finite == network.flows.len() && mortal == 0 && network.udp.is_empty();
-        let at = if mode == Mode::PerHop || waits && !drains {
+        let waits_everywhere = mode == Mode::PerHop || waits && !drains;
+        Self {
+            routes: Self::routes(network, waits_everywhere),
+            finite: waits.then_some(finite),
+            after_last: if drains { AfterLast::Drains } else { AfterLast::Ends },
+        }
+    }
+
+    /// For the times of the flows that end: whatever else has run ahead when the last of them ends is of no use.
+    pub(crate) fn for_times(network: &Network) -> Self {
+        let after_last = AfterLast::Leaves;
+        Self { routes: Self::routes(network, false), after_last, ..Self::new(network, Mode::Fused) }
+    }
+
+    fn routes(network: &Network, waits_everywhere: bool) -> Routes {
+        let at = if waits_everywhere {
             Waits::Everywhere
         } else if Shared::is_needed(network) {
             Waits::AtMeetingsAndSenders
         } else {
             Waits::AtMeetings
         };
-        let routes = Routes::compile(network, at);
-        Self { routes, finite: waits.then_some(finite), drains }
+        Routes::compile(network, at)
     }
 }
 
@@ -81,7 +105,9 @@ pub(crate) struct Engine<'r, O> {
     shared: Option<Box<Shared>>,
     /// Finite flows not yet finished; `None` if the run does not end with them.
     unfinished: Option<usize>,
-    drains: bool,
+    after_last: AfterLast,
+    /// Whether the run is left.
+    left: bool,
     finished_at: u64,
     /// Ends the run soon after it becomes true.
     stop: Option<Arc<AtomicBool>>,
@@ -105,7 +131,8 @@ impl<'r, O: Observer> Engine<'r, O> {
             grid: network.grid.0,
             shared: Shared::is_needed(network).then(|| Box::new(Shared::of(network))),
             unfinished: plan.finite.filter(|_| until.is_none()),
-            drains: plan.drains,
+            after_last: plan.after_last,
+            left: false,
             finished_at: 0,
             stop: network.stop.clone(),
             pause: None,
@@ -135,7 +162,8 @@ impl<'r, O: Observer> Engine<'r, O> {
     pub(crate) fn has_run_past(&self, end: u64) -> bool {
         let ahead =
             || self.flows.iter().any(|flow| flow.receiver.awake_at() > end || flow.processes_until() > end);
-        self.unfinished == Some(0) && (ahead() || self.drains && self.wire.has_run_past(end))
+        self.unfinished == Some(0)
+            && (ahead() || self.after_last == AfterLast::Drains && self.wire.has_run_past(end))
     }
 
     /// Whether connections share state.
@@ -159,17 +187,16 @@ impl<'r, O: Observer> Engine<'r, O> {
     }
 
     /// Goes on as a run of `network`: flows that have not begun are made anew, those that have may write another amount, and
-    /// the end of the run is that of `network`, or `until`.
-    pub(crate) fn become_run_of(&mut self, network: &Network, until: Option<u64>) {
+    /// the end of the run is that of `network`.
+    pub(crate) fn become_run_of(&mut self, network: &Network) {
         for (flow, config) in self.flows.iter_mut().zip(&network.flows) {
             if flow.has_begun() {
-                flow.go_on_as(config, network);
+                flow.go_on_as(config);
             } else {
                 *flow = flow.anew(config, network);
             }
         }
-        self.wire.end_with(network, until);
-        self.unfinished = self.unfinished.filter(|_| until.is_none());
+        self.wire.end_with(network, None);
         self.stop.clone_from(&network.stop);
     }
 
@@ -177,7 +204,18 @@ impl<'r, O: Observer> Engine<'r, O> {
     pub(crate) fn detached(self) -> Engine<'static, O> {
         static NOWHERE: Routes = Routes::NONE;
         let Self {
-            flows, udp, timers, timer_at, grid, shared, unfinished, drains, finished_at, stop, ..
+            flows,
+            udp,
+            timers,
+            timer_at,
+            grid,
+            shared,
+            unfinished,
+            after_last,
+            left,
+            finished_at,
+            stop,
+            ..
         } = self;
         Engine {
             wire: self.wire.detached(),
@@ -189,7 +227,8 @@ impl<'r, O: Observer> Engine<'r, O> {
             grid,
             shared,
             unfinished,
-            drains,
+            after_last,
+            left,
             finished_at,
             stop,
             pause: self.pause,
@@ -203,7 +242,7 @@ impl<'r, O: Observer> Engine<'r, O> {
 
     fn run_events(&mut self) {
         loop {
-            if O::ON && self.wire.observer.is_full() {
+            if self.left || O::ON && self.wire.observer.is_full() {
                 return;
             }
             // Once for many packets: a read in every turn costs nothing that can be measured.
@@ -467,8 +506,13 @@ impl<'r, O: Observer> Engine<'r, O> {
         self.finished_at = self.finished_at.max(at);
         let Some(left) = &mut self.unfinished else { return };
         *left -= 1;
-        if *left == 0 && !self.drains {
-            self.wire.end = self.finished_at + 1;
+        if *left > 0 {
+            return;
+        }
+        match self.after_last {
+            AfterLast::Ends => self.wire.end = self.finished_at + 1,
+            AfterLast::Drains => {}
+            AfterLast::Leaves => self.left = true,
         }
     }
 

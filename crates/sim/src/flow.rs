@@ -43,7 +43,7 @@ impl Flow {
             header: config.header,
             grid_at: u64::MAX,
             grid: vec![],
-            grid_points: grid_points(network),
+            grid_points: network.grid_points.try_into().unwrap_or(usize::MAX),
             counted_finished: false,
             sender_armed: u64::MAX,
             receiver_armed: u64::MAX,
@@ -70,11 +70,10 @@ impl Flow {
         Self { sender_armed: self.sender_armed, ..Self::new(config, network) }
     }
 
-    /// Lets a connection that has begun write as much as `config` says, and be recorded as `network` says.
-    pub(crate) fn go_on_as(&mut self, config: &FlowConfig, network: &Network) {
+    /// Lets a connection that has begun write as much as `config` says.
+    pub(crate) fn go_on_as(&mut self, config: &FlowConfig) {
         self.sender.write_in_all(&config.app);
         self.segmentation = self.sender.app().segmentation().clone();
-        self.grid_points = grid_points(network);
     }
 
     /// Sender, and the port through which it sends on the leg `leg`.
@@ -147,10 +146,6 @@ impl Flow {
         self.keep_grid(end, step);
         std::mem::take(&mut self.grid)
     }
-}
-
-fn grid_points(network: &Network) -> usize {
-    network.grid_points.try_into().unwrap_or(usize::MAX)
 }
 
 /// Number of routers towards the receiver that can delay or drop a packet: those whose queue is limited.

@@ -105,20 +105,12 @@ pub fn simulate(network: &Network) -> Outcome {
 /// end.
 pub fn simulate_observed<O: Observer + Clone>(network: &Network, mode: Mode, observer: O) -> (Outcome, O) {
     let plan = Plan::new(network, mode);
-    run(network, |until| Engine::new(network, &plan, until, observer.clone()))
-}
-
-/// Runs to the end what `start` answers: a run of `network` that has not come to its end, which is known if it is given.
-pub(crate) fn run<'r, O: Observer + Clone>(
-    network: &Network,
-    start: impl Fn(Option<u64>) -> Engine<'r, O>,
-) -> (Outcome, O) {
-    let mut engine = start(None);
+    let mut engine = Engine::new(network, &plan, None, observer.clone());
     let end = engine.run();
     if engine.has_run_past(end) {
         // Counters cannot be taken back. Copies of packets on their way at the end are rare, so that the run is made again.
         drop(engine);
-        engine = start(Some(end));
+        engine = Engine::new(network, &plan, Some(end), observer);
         engine.run();
     }
     let lost: Vec<(u64, u64)> =

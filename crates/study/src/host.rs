@@ -12,7 +12,7 @@ use firstflight_scenario::Scenario;
 use crate::memory::{self, Estimate};
 use crate::trace::capture::Capture;
 use crate::trace::record::Recording;
-use firstflight_results::{RunResult, SampleRow, Series, StartupExit};
+use firstflight_results::{FlowResult, RunResult, SampleRow, Series, StartupExit};
 
 /// A system that runs scenarios.
 pub trait Host: Sync {
@@ -36,31 +36,46 @@ pub trait Host: Sync {
     /// that the scenario does not have.
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal>;
 
-    /// Runs the scenario until its first flow begins, for several runs that are equal until then. `None` if the host has no such
-    /// runs, or if `observe` asks for more than totals: each run is then made from its beginning.
+    /// Runs the scenario until its first flow begins, for several runs that are equal until then; `memory` is the limit of each,
+    /// bytes. `None` if the host has no such runs: each is then made from its beginning.
     ///
     /// # Errors
     /// As [`Host::run`].
-    fn begin(
-        &self,
-        scenario: &Scenario,
-        seed: u64,
-        observe: &Observe,
-    ) -> Result<Option<Box<dyn Begun>>, Refusal> {
-        let _ = (scenario, seed, observe);
+    fn begin(&self, scenario: &Scenario, seed: u64, memory: u64) -> Result<Option<Box<dyn Begun>>, Refusal> {
+        let _ = (scenario, seed, memory);
         Ok(None)
     }
 }
 
 /// A run up to the moment at which its scenario's first flow begins.
 pub trait Begun: Send + Sync {
-    /// The run of `scenario`, as [`Host::run`] answers it for the same seed and observation. The scenario may differ from that
-    /// of this run in flows that begin now or later, and in the amounts that the others write. `None` if it differs in
-    /// anything else.
+    /// The flows that end in a run of `scenario`, with the times that [`Host::run`] answers for the same seed. The scenario may
+    /// differ from that of this run in flows that begin now or later, and in the amounts that the others write. `None` if it
+    /// differs in anything else.
     ///
     /// # Errors
     /// As [`Host::run`].
-    fn go_on(&self, scenario: &Scenario) -> Result<Option<Run>, Refusal>;
+    fn go_on(&self, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Refusal>;
+}
+
+/// A flow whose transfers have ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    /// Name in results.
+    pub name: String,
+    /// Start, seconds.
+    pub start_s: f64,
+    /// Duration of each transfer, seconds.
+    pub transfers_s: Vec<f64>,
+}
+
+impl Ended {
+    /// A flow of a result, with the transfers that have ended; `None` if none has.
+    pub fn of(flow: &FlowResult) -> Option<Self> {
+        let completion = flow.completion_s?;
+        let transfers_s = if flow.rounds_s.is_empty() { vec![completion] } else { flow.rounds_s.clone() };
+        Some(Self { name: flow.name.clone(), start_s: flow.start_s, transfers_s })
+    }
 }
 
 /// The part of a scenario that a host cannot run.

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use firstflight_contract::{Nanos, Signals};
 use firstflight_results::SampleRow;
-use firstflight_scenario::Scenario;
 use firstflight_scenario::seconds::Seconds;
+use firstflight_scenario::{Scenario, limits};
 use firstflight_sim::begun;
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::outcome::{Outcome, simulate};
 
-use crate::host::{Begun, FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
+use crate::host::{Begun, Ended, FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
 use crate::network::{Built, DELIVERY, OFFERED, RECORDED, build_within, estimate};
 use crate::rows::{run_result, startup_exit};
@@ -41,13 +41,8 @@ impl Host for Simulator {
         run(scenario, seed, observe, None)
     }
 
-    fn begin(
-        &self,
-        scenario: &Scenario,
-        seed: u64,
-        observe: &Observe,
-    ) -> Result<Option<Box<dyn Begun>>, Refusal> {
-        begin(scenario, seed, observe, None)
+    fn begin(&self, scenario: &Scenario, seed: u64, memory: u64) -> Result<Option<Box<dyn Begun>>, Refusal> {
+        begin(scenario, seed, memory, None)
     }
 }
 
@@ -89,13 +84,8 @@ impl Host for Stoppable {
         run(scenario, seed, observe, Some(&self.stop))
     }
 
-    fn begin(
-        &self,
-        scenario: &Scenario,
-        seed: u64,
-        observe: &Observe,
-    ) -> Result<Option<Box<dyn Begun>>, Refusal> {
-        begin(scenario, seed, observe, Some(&self.stop))
+    fn begin(&self, scenario: &Scenario, seed: u64, memory: u64) -> Result<Option<Box<dyn Begun>>, Refusal> {
+        begin(scenario, seed, memory, Some(&self.stop))
     }
 }
 
@@ -122,14 +112,6 @@ fn prepare(
     Ok((built, most))
 }
 
-/// The totals of a run that has ended, and was not stopped before.
-fn totals(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> Result<Run, Refusal> {
-    check_stop(built.network.stop.as_ref())?;
-    check_deliveries(built, outcome)?;
-    let result = run_result(scenario, seed, built, outcome);
-    Ok(Run { result, flow: None, samples: vec![], recording: None, capture: None })
-}
-
 /// A run up to the moment at which its scenario's first flow begins.
 struct Beginning {
     begun: begun::Begun,
@@ -141,25 +123,30 @@ struct Beginning {
 fn begin(
     scenario: &Scenario,
     seed: u64,
-    observe: &Observe,
+    memory: u64,
     stop: Option<&Arc<AtomicBool>>,
 ) -> Result<Option<Box<dyn Begun>>, Refusal> {
-    if observe.flow.is_some() || observe.samples || observe.packets {
-        return Ok(None);
-    }
-    let (built, _) = prepare(scenario, seed, observe, stop)?;
+    let observe = Observe { grid: limits::TIME, memory, ..Observe::default() };
+    let (built, _) = prepare(scenario, seed, &observe, stop)?;
     let begun = begun::Begun::of(&built.network, 0);
     check_stop(stop)?;
-    let beginning =
-        |begun| Box::new(Beginning { begun, seed, observe: observe.clone(), stop: stop.cloned() });
-    Ok(begun.map(|begun| beginning(begun) as Box<dyn Begun>))
+    let beginning = |begun| Beginning { begun, seed, observe, stop: stop.cloned() };
+    Ok(begun.map(|begun| Box::new(beginning(begun)) as Box<dyn Begun>))
 }
 
 impl Begun for Beginning {
-    fn go_on(&self, scenario: &Scenario) -> Result<Option<Run>, Refusal> {
+    fn go_on(&self, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Refusal> {
         let (built, _) = prepare(scenario, self.seed, &self.observe, self.stop.as_ref())?;
-        let outcome = self.begun.go_on(&built.network);
-        outcome.map(|outcome| totals(scenario, self.seed, &built, &outcome)).transpose()
+        let Some(flows) = self.begun.go_on(&built.network) else { return Ok(None) };
+        check_stop(self.stop.as_ref())?;
+        let ended = built.network.flows.iter().zip(flows).filter_map(|(config, times)| {
+            let times = times?;
+            let start = times.start.unwrap_or(config.app.start);
+            let seconds = |time: u64| Nanos(time).as_secs_f64();
+            let transfers_s = times.completions.into_iter().map(seconds).collect();
+            Some(Ended { name: config.name.clone(), start_s: seconds(start), transfers_s })
+        });
+        Ok(Some(ended.collect()))
     }
 }
 
@@ -195,8 +182,10 @@ fn run(
         }
         None => (recorded.unwrap_or_else(|| simulate(&built.network)), None),
     };
+    check_stop(stop)?;
+    check_deliveries(&built, &outcome)?;
     let samples = if observe.samples { samples(&built) } else { vec![] };
-    Ok(Run { flow, samples, recording, capture, ..totals(scenario, seed, &built, &outcome)? })
+    Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording, capture })
 }
 
 /// Refuses a run that takes more memory than it may, and limits the deliveries of one whose end is unknown. Returns the number

@@ -7,7 +7,7 @@ use firstflight_contract::{Nanos, Rate, Signals};
 use firstflight_results::{Comparison, Harm, SchemeResult};
 use firstflight_scenario::{Candidate, Limit, Profile, Scenario, parse};
 use firstflight_study::compare::{Input, Known, Limits, Request, compare};
-use firstflight_study::host::{Begun, Host, Observe, Refusal, Run};
+use firstflight_study::host::{Begun, Ended, Host, Observe, Refusal, Run};
 use firstflight_study::memory::Estimate;
 use firstflight_study::progress::Silent;
 use firstflight_study::simulator::Simulator;
@@ -209,10 +209,10 @@ struct Counting {
 struct Counted(Box<dyn Begun>, Arc<AtomicU32>);
 
 impl Begun for Counted {
-    fn go_on(&self, scenario: &Scenario) -> Result<Option<Run>, Refusal> {
-        let run = self.0.go_on(scenario)?;
-        self.1.fetch_add(u32::from(run.is_some()), Ordering::Relaxed);
-        Ok(run)
+    fn go_on(&self, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Refusal> {
+        let ended = self.0.go_on(scenario)?;
+        self.1.fetch_add(u32::from(ended.is_some()), Ordering::Relaxed);
+        Ok(ended)
     }
 }
 
@@ -233,16 +233,11 @@ impl Host for Counting {
         Simulator.run(scenario, seed, observe)
     }
 
-    fn begin(
-        &self,
-        scenario: &Scenario,
-        seed: u64,
-        observe: &Observe,
-    ) -> Result<Option<Box<dyn Begun>>, Refusal> {
+    fn begin(&self, scenario: &Scenario, seed: u64, memory: u64) -> Result<Option<Box<dyn Begun>>, Refusal> {
         if self.whole {
             return Ok(None);
         }
-        let begun = Simulator.begin(scenario, seed, observe)?;
+        let begun = Simulator.begin(scenario, seed, memory)?;
         Ok(begun.map(|begun| Box::new(Counted(begun, Arc::clone(&self.went_on))) as Box<dyn Begun>))
     }
 }

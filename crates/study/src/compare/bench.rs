@@ -4,7 +4,7 @@ use firstflight_scenario::{Candidate, Error, Scenario};
 
 use super::path::Subject;
 use super::replication::Replication;
-use crate::host::{Begun, Observe, Run};
+use crate::host::{Begun, Ended, Observe, Run};
 
 /// The path of a comparison. Replication `index` has the same path and the same randomness for every candidate. The first
 /// replications are spread evenly over the paths, however many there are.
@@ -59,11 +59,11 @@ impl<'a> Bench<'a> {
         self.subject.begin(scenario, self.replication(index))
     }
 
-    /// The totals of such a run; `None` if it did not begin in this way.
+    /// The flows that end in such a run; `None` if it did not begin in this way.
     ///
     /// # Errors
     /// If the host refuses it.
-    pub(crate) fn go_on(&self, begun: &dyn Begun, scenario: &Scenario) -> Result<Option<Run>, Error> {
+    pub(crate) fn go_on(&self, begun: &dyn Begun, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Error> {
         self.subject.go_on(begun, scenario)
     }
 

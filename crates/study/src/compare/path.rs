@@ -18,7 +18,7 @@ use super::replication::Replication;
 use super::{Input, Known, Request, refused};
 use crate::advice::how;
 use crate::explain::{Explanation, Given, Question};
-use crate::host::{Begun, Host, Observe, Refusal, Run};
+use crate::host::{Begun, Ended, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
 use crate::progress::Progress;
 use firstflight_results::PathResult;
@@ -461,7 +461,7 @@ impl<'a> Subject<'a> {
         scenario: &Scenario,
         replication: Replication,
     ) -> Result<Option<Box<dyn Begun>>, Error> {
-        let begun = self.host.begin(scenario, replication.own_seed(), &self.observe());
+        let begun = self.host.begin(scenario, replication.own_seed(), self.memory);
         begun.map_err(|refusal| self.too_large(refusal))
     }
 
@@ -469,7 +469,7 @@ impl<'a> Subject<'a> {
     ///
     /// # Errors
     /// As [`Subject::run`].
-    pub(super) fn go_on(&self, begun: &dyn Begun, scenario: &Scenario) -> Result<Option<Run>, Error> {
+    pub(super) fn go_on(&self, begun: &dyn Begun, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Error> {
         begun.go_on(scenario).map_err(|refusal| self.too_large(refusal))
     }
 

@@ -13,7 +13,7 @@ use firstflight_scenario::{
 };
 
 use crate::compare::Bench;
-use crate::host::{Begun, Observe};
+use crate::host::{Begun, Ended, Observe};
 use crate::sweep::sample::{Sampler, Spread};
 
 /// Age of the bulk flow when the transfer begins, at least and at most, round trips with a full queue.
@@ -83,16 +83,20 @@ impl Scene {
         let bulk = self.before + size + self.pipe.after();
         let scenario = self.with(bench.scenario(candidate, size, self.index), self.requests(size), bulk);
         let goes_on = self.begun.as_ref().map(|begun| bench.go_on(&**begun, &scenario)).transpose()?;
-        let run = goes_on.flatten().map_or_else(|| bench.run(&scenario, self.index, &bench.totals()), Ok);
-        let result = run?.result;
-        let of = |name: &str| result.flows.iter().find(|flow| flow.name.starts_with(name));
+        let ended = match goes_on.flatten() {
+            Some(ended) => ended,
+            None => {
+                let run = bench.run(&scenario, self.index, &bench.totals())?;
+                run.result.flows.iter().filter_map(Ended::of).collect()
+            }
+        };
+        let of = |name: &str| ended.iter().find(|flow| flow.name.starts_with(name));
         let (Some(bulk), Some(requests)) = (of(BULK), of(REQUESTER)) else { return Ok(None) };
-        let all = requests.rounds_s.len() == self.requests(size) as usize;
-        let begin = seconds(self.begin);
-        Ok(bulk.completion_s.filter(|_| all).map(|end| Times {
+        let all = requests.transfers_s.len() == self.requests(size) as usize;
+        Ok(all.then(|| Times {
             age: self.age,
-            bulk: bulk.start_s + end - begin,
-            request_response: requests.rounds_s.iter().sum(),
+            bulk: bulk.start_s + bulk.transfers_s[0] - seconds(self.begin),
+            request_response: requests.transfers_s.iter().sum(),
         }))
     }
 
