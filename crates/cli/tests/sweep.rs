@@ -175,7 +175,14 @@ echo "$last" >> "$SBATCH_LOG"
 job() {
     SLURM_ARRAY_TASK_ID=$1 setsid sh "$script" > "$(printf %s "$output" | sed "s/%A/4711/; s/%a/$1/")" 2>&1 &
     pid=$!
-    if [ $((($1 + KILLED) % 3)) -eq 0 ]; then sleep 0.0$((3 + $1)); kill -9 -$pid 2> /dev/null && echo killed >> "$SBATCH_LOG"; fi
+    if [ $((($1 + KILLED) % 3)) -eq 0 ]; then
+        sleep 0.0$((3 + $1))
+        # On a busy machine the job may not have its process group yet.
+        for _ in $(seq 100); do
+            kill -9 -$pid 2> /dev/null && echo killed >> "$SBATCH_LOG" && break
+            sleep 0.01
+        done
+    fi
     wait $pid
 }
 status=0
