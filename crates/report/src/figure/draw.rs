@@ -21,6 +21,8 @@ const GAP: i64 = 14;
 const BOTTOM: i64 = 44;
 /// Smallest distance of labels on the horizontal and on the vertical axis.
 const APART: [f64; 2] = [70.0, 34.0];
+/// Width beside the plot area in which dots at its ends are still drawn.
+const OVERHANG: i64 = 6;
 /// Width of a legend key with its gaps.
 const KEY: i64 = 54;
 /// Mean width of a character at 13 pixels.
@@ -106,10 +108,15 @@ fn draw_panel(svg: &mut String, panel: &Panel, index: usize, x: &Scale, top: i64
         "<text class=\"d m\" transform=\"translate(16 {middle})rotate(-90)\">{}</text>",
         escaped(&panel.y.title)
     );
+    let is_wide = |mark: &Mark| {
+        matches!(mark.shape, Shape::Points(_) | Shape::Rings(_) | Shape::Crosses(_) | Shape::Bars(_))
+    };
+    let beyond = if panel.marks.iter().any(is_wide) { OVERHANG } else { 0 };
     let _ = writeln!(
         svg,
-        "<clipPath id=\"k{index}\"><rect x=\"{LEFT}\" y=\"{top}\" width=\"{}\" height=\"{}\"/></clipPath>",
-        right - LEFT,
+        "<clipPath id=\"k{index}\"><rect x=\"{}\" y=\"{top}\" width=\"{}\" height=\"{}\"/></clipPath>",
+        LEFT - beyond,
+        right - LEFT + 2 * beyond,
         panel.height
     );
     let _ = writeln!(svg, "<g clip-path=\"url(#k{index})\">");

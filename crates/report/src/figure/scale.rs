@@ -118,7 +118,13 @@ impl Step {
         let ten: f64 = (0..self.exponent.unsigned_abs()).map(|_| 10.0).product();
         let digits = (multiple * self.digit) as f64;
         let value = if self.exponent < 0 { digits / ten } else { digits * ten };
-        let label = format!("{value:.*}", self.exponent.min(0).unsigned_abs() as usize);
+        // Six digits and more would lie over the title of the axis.
+        let (shown, unit) = match self.exponent {
+            6.. if value != 0.0 => (value / 1e6, "M"),
+            4.. if value != 0.0 => (value / 1e3, "k"),
+            _ => (value, ""),
+        };
+        let label = format!("{shown:.*}{unit}", self.exponent.min(0).unsigned_abs() as usize);
         Tick { value, label: label.replace('-', "\u{2212}") }
     }
 }
@@ -140,6 +146,8 @@ mod tests {
         assert_eq!(labels([0.0, 0.9], [250.0, 0.0], 40.0), ["0.0", "0.2", "0.4", "0.6", "0.8"]);
         assert_eq!(labels([-3.0, 1.0], [0.0, 100.0], 50.0), ["\u{2212}2", "0"]);
         assert_eq!(labels([0.0, 6000.0], [0.0, 100.0], 30.0), ["0", "2000", "4000", "6000"]);
+        assert_eq!(labels([0.0, 2e5], [0.0, 100.0], 30.0), ["0", "100k", "200k"]);
+        assert_eq!(labels([-2e6, 2e6], [0.0, 100.0], 30.0), ["\u{2212}2M", "0", "2M"]);
     }
 
     #[test]
