@@ -200,6 +200,7 @@ fn topology(scale: Scale, kind: &'static str) -> BoxedStrategy<String> {
             given("delay", delay(8)),
             given("side_delay", delay(100)),
             line(0.2, "side_rate", rates(scale.rate)),
+            line(0.5, "access_rate", rates(scale.rate)),
         ],
         _ => vec![
             given("top", level(2)),
@@ -211,6 +212,7 @@ fn topology(scale: Scale, kind: &'static str) -> BoxedStrategy<String> {
             line(0.5, "routing", word(&["policy", "hops", "delay"])),
             given("delay", delay(100)),
             line(0.5, "pairs", count(3)),
+            line(0.2, "access_rate", rates(scale.rate)),
             line(0.3, "seed", count(1000)),
         ],
     });

@@ -46,6 +46,8 @@ fn the_three_router_network_is_that_of_yu_and_newman_where_nothing_is_said() {
         graph.links.iter().all(|link| link.buffer == Limit::Packets(50) && link.queue == Queue::DropTail)
     );
     assert_eq!(graph.links.len(), 2 * (2 + 1 + 15));
+    // An end of a flow is its host: a burst reaches the host's own queue at once.
+    assert!(graph.nodes.iter().all(|node| node.access_rate == Rate(100_000_000_000_000)));
     // The server sends to a client, cross traffic from each source to its own sink.
     let pairs = |from: [usize; 5], to: [usize; 5]| Endpoints::Pairs(from.into_iter().zip(to).collect());
     assert_eq!(scenario.flows[0].endpoints, pairs([0; 5], [4, 5, 6, 7, 8]));
@@ -57,9 +59,10 @@ fn the_three_router_network_is_that_of_yu_and_newman_where_nothing_is_said() {
 fn the_parts_of_a_three_router_network_can_be_set() {
     let (graph, scenario) = read(
         "kind = \"three-router\"\nclients = 1\npairs = 2\nrate = \"8 Mbit/s\"\ndelay = \"20 ms\"\nside_rate = \"9 Mbit/s\"\n\
-         side_delay = \"5 ms\"\nbuffer = \"1 BDP\"\nloss = 0.01",
+         side_delay = \"5 ms\"\naccess_rate = \"7 Mbit/s\"\nbuffer = \"1 BDP\"\nloss = 0.01",
     );
     assert_eq!(graph.nodes.len(), 4 + 1 + 2 * 2);
+    assert!(graph.nodes.iter().all(|node| node.access_rate == Rate(7_000_000)));
     // 8 Mbit/s x 2 x (5 + 20 + 20 + 5) ms = 100 000 bytes: 100 packets.
     assert!(graph.links.iter().all(|link| link.buffer == Limit::Packets(100)));
     let lossy: Vec<_> = graph.links.iter().filter(|link| link.loss > 0.0).map(|link| link.delay.0).collect();
@@ -84,6 +87,10 @@ fn a_transit_stub_graph_has_as_many_nodes_as_gt_itm_says() {
     assert_eq!(small.nodes.len(), 8 * (1 + 4 * 6));
     let (large, _) = read("kind = \"transit-stub\"\ntop = { n = 3 }\nstubs = 3\nstub = { n = 8 }");
     assert_eq!(large.nodes.len(), 3 * 8 * (1 + 3 * 8));
+    // Hosts are behind the nodes: ten times as fast as the links, if nothing is said.
+    assert!(small.nodes.iter().all(|node| node.access_rate == Rate(100_000_000)));
+    let (given, _) = read("kind = \"transit-stub\"\naccess_rate = \"3 Mbit/s\"");
+    assert!(given.nodes.iter().all(|node| node.access_rate == Rate(3_000_000)));
     for (graph, domains, stubs) in [(&small, 1, 8 * 4), (&large, 3, 3 * 8 * 3)] {
         let sizes = subnets(graph);
         assert_eq!(sizes.keys().filter(|name| name.starts_with("t-")).count(), domains);

@@ -468,6 +468,8 @@ table! {
         queue: kind::Discipline;
         /// Random loss between routers; default 0.
         loss: kind::Loss;
+        /// Rate of the access links of flows; default 100 Tbit/s.
+        access_rate: kind::Rate;
         /// Flows of cross traffic.
         cross: Flow;
     }
@@ -506,6 +508,8 @@ table! {
         queue: kind::Discipline;
         /// Random loss on every link; default 0.
         loss: kind::Loss;
+        /// Rate of the access links of flows; default 10 times `rate`.
+        access_rate: kind::Rate;
         /// Pairs of stub nodes for cross traffic; default 25.
         pairs: kind::Whole;
         /// Flows of cross traffic.

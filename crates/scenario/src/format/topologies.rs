@@ -74,6 +74,12 @@ pub static THREE_ROUTER: Section = Section {
             "independent per-packet loss, or loss in bursts, on `r1-r2` and `r2-r3`",
         ),
         optional(
+            "access_rate",
+            Kind::Rate,
+            "`\"100 Tbit/s\"`: the ends of flows are the hosts themselves",
+            "rate of the access links by which the endpoints of flows reach a node",
+        ),
+        optional(
             "cross",
             Kind::Table(&FLOW),
             "none",
@@ -128,6 +134,12 @@ pub static TRANSIT_STUB: Section = Section {
         optional("buffer", Kind::LinkBuffer, "`\"50 packets\"`", "buffer of every link"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline of every link"),
         optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts, on every link"),
+        optional(
+            "access_rate",
+            Kind::Rate,
+            "10 x `rate`, at most 100 Tbit/s",
+            "rate of the access links by which the endpoints of flows reach a node",
+        ),
         optional("pairs", PAIRS, "25", "random pairs of stub nodes in different domains, for `cross`"),
         optional(
             "cross",

@@ -138,7 +138,8 @@ fn three_router<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
     let core = hop_or(table, packet, Some(rate.bytes_in(rtt)), Limit::Packets(50))?;
     let side = Hop { loss: 0.0, loss_burst: 1.0, queue: core.queue.clone(), ..core };
 
-    let access = usual_access(rate.max(side_rate));
+    // The ends of flows are these hosts, as ns-2's agents are at its nodes: nothing is before their links.
+    let access = table.get("access_rate").map_or(Ok(limits::RATE), |item| item.rate())?;
     let mut graph = Builder { nodes: vec![], links: vec![] };
     let server = graph.node("s".into(), None, access);
     let routers = [1, 2, 3].map(|i| graph.node(format!("r{i}"), None, access));
@@ -267,9 +268,10 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
         let why = format!("this makes {} links; the limit is {}", 2 * drawn.edges.len(), limits::LINKS);
         return refuse(&["ss_edges", "ts_edges", "stubs", "stub", "transit", "top"], why);
     }
+    let access_rate = access(table, rate)?;
     let mut graph = Builder { nodes: vec![], links: vec![] };
     for place in &drawn.places {
-        graph.node(place.name.clone(), Some(&place.subnet), usual_access(rate));
+        graph.node(place.name.clone(), Some(&place.subnet), access_rate);
     }
     for edge in &drawn.edges {
         let delay = match delay {
