@@ -48,7 +48,7 @@ pub use crate::bucket::Bucket;
 pub use crate::error::{Error, Problem};
 pub use crate::estimate::{AckPolicy, Estimate, Inferred, Opening, PathEstimate, Unknown};
 pub use crate::groups::{Group, Network};
-pub use crate::infer::{bottlenecks, infer, infer_together};
+pub use crate::infer::{bottlenecks, infer, infer_together, weighted_quantile};
 pub use crate::observed::{
     Connection, ExitReason, FirstRoundTrip, Observed, ObservedExit, Series, Startup, Vantage,
 };

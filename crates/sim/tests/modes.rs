@@ -1,6 +1,6 @@
 //! Fused and per-hop execution give the same results, with and without observer.
 
-use crate::common::{Case, MS, audited, network, run};
+use crate::common::{Case, MS, audited, network, run, stacks};
 use firstflight_contract::Nanos;
 use firstflight_sim::audit::Event;
 use firstflight_sim::config::Network;
@@ -8,7 +8,7 @@ use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::Kind;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::Clock;
-use firstflight_sim::sender::stack::{DataInSyn, Recovery};
+use firstflight_sim::sender::stack::{DataInSyn, ReceiveWindow, Recovery, Stack};
 
 fn same_in_both_modes(case: Case) {
     let outcome = run(&network(&case));
@@ -121,6 +121,28 @@ fn modes_agree_when_the_application_reads_late() {
         let case = Case { reads: Some(20), every, loss: 0.002, flows: 3, ..Case::default() };
         same_in_both_modes(case.clone());
         same_in_both_modes(Case { bytes: Some(100_000), pauses: vec![50, 3000], ..case });
+    }
+}
+
+/// A pacer's segment or a probe may be due between an ACK and the one before it, and has the window that the latter offered.
+#[test]
+fn modes_agree_when_a_timer_is_due_before_an_ack_that_offers_a_larger_window() {
+    for (first, rtt, mbit_s, every, loss) in [
+        (4, 100, 10, 1, 0.0),
+        (12, 20, 2, 2, 0.0),
+        (20, 200, 50, 2, 0.01),
+        (64, 300, 100, 1, 0.02),
+        (30, 100, 20, 2, 0.05),
+    ] {
+        for paced in [false, true] {
+            let case = Case { rtt, mbit_s, every, loss, bytes: Some(2_000_000), ..Case::default() };
+            let mut network = network(&case);
+            let receive_window = ReceiveWindow::tuned(first, 2000);
+            network.flows[0].stack = Stack { paced, receive_window, handshake: true, ..stacks::linux() };
+            network.flows[0].ack_policy.quick = 0;
+            let outcome = run(&network);
+            assert!(outcome.flows[0].delivered > 500, "{outcome:?}");
+        }
     }
 }
 

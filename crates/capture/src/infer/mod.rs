@@ -18,6 +18,7 @@ use crate::packet_trace::PacketTrace;
 use crate::view::View;
 
 pub use bottlenecks::bottlenecks;
+pub use stats::quantile as weighted_quantile;
 
 /// Infers the path of `connections`, pooling those between the two hosts that exchanged most data.
 ///

@@ -1,10 +1,10 @@
 //! Statistics used by the estimators.
 
 /// A value with its weight.
-pub(super) type Weighted = (f64, f64);
+pub type Weighted = (f64, f64);
 
-/// Value below which `share` of the weight lies; `None` for no values. Sorts its input.
-pub(super) fn quantile(values: &mut [Weighted], share: f64) -> Option<f64> {
+/// Smallest value up to which `share` of the weight lies; `None` for no values. Sorts its input.
+pub fn quantile(values: &mut [Weighted], share: f64) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = values.iter().map(|(_, weight)| weight).sum();
     let mut sum = 0.0;

@@ -23,7 +23,7 @@ mod spread;
 mod surface;
 mod weights;
 
-use firstflight_capture::{Connection, PathEstimate};
+use firstflight_capture::{Connection, PathEstimate, weighted_quantile};
 use firstflight_contract::Nanos;
 use firstflight_scenario::{Reorder, Scenario, SchemeSpec};
 
@@ -191,15 +191,7 @@ impl Explanation {
     pub(crate) fn reordering(&self) -> Option<(f64, f64)> {
         let median = |of: fn(&Reorder) -> f64| {
             let lanes = self.paths.iter().filter_map(|path| Some((of(&path.lanes()?), path.weight)));
-            let mut lanes: Vec<(f64, f64)> = lanes.collect();
-            lanes.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let half = lanes.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
-            let mut sum = 0.0;
-            let found = lanes.iter().find(|(_, weight)| {
-                sum += weight;
-                sum >= half
-            });
-            found.or(lanes.last()).map(|(value, _)| *value)
+            weighted_quantile(&mut Vec::from_iter(lanes), 0.5)
         };
         Some((median(|lanes| lanes.share)?, median(|lanes| lanes.delay.0 as f64)? / 1e6))
     }
@@ -209,19 +201,10 @@ impl Explanation {
         let having =
             self.paths.iter().filter_map(|path| Some((path.kind.value(value, &path.values)?, path.weight)));
         let mut having: Vec<(f64, f64)> = having.collect();
-        having.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let total: f64 = having.iter().map(|(_, weight)| weight).sum();
-        if total < 0.5 {
+        if having.iter().map(|(_, weight)| weight).sum::<f64>() < 0.5 {
             return None;
         }
-        Some([0.025, 0.5, 0.975].map(|share| {
-            let mut sum = 0.0;
-            let found = having.iter().find(|(_, weight)| {
-                sum += weight;
-                sum >= share * total
-            });
-            found.or(having.last()).map_or(0.0, |(value, _)| *value)
-        }))
+        Some([0.025, 0.5, 0.975].map(|share| weighted_quantile(&mut having, share).unwrap_or_default()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Each kind of path is recognised from a transfer that the simulator made on it.
 
 use firstflight_capture::summary::{NAMES, Summary};
-use firstflight_capture::{Aggregates, FirstRoundTrip};
+use firstflight_capture::{Aggregates, FirstRoundTrip, weighted_quantile};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::lanes::{Lanes, LanesConfig};
 use firstflight_net::link::Link;
@@ -278,13 +278,7 @@ fn reordering_is_recognised(kind: Kind, values: &[f64]) {
 fn median(paths: &[Weighed], back: usize) -> f64 {
     let mut each: Vec<(f64, f64)> =
         paths.iter().map(|path| (path.values[path.values.len() - back], path.weight)).collect();
-    each.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut sum = 0.0;
-    let at = each.iter().find(|(_, weight)| {
-        sum += weight;
-        sum >= 0.5
-    });
-    at.unwrap_or(&each[each.len() - 1]).0
+    weighted_quantile(&mut each, 0.5).expect("a path")
 }
 
 #[test]
