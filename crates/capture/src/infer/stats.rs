@@ -1,7 +1,7 @@
 //! Statistics used by the estimators.
 
 /// A value with its weight.
-pub type Weighted = (f64, f64);
+pub(super) type Weighted = (f64, f64);
 
 /// Smallest value up to which `share` of the weight lies; `None` for no values. Sorts its input.
 pub fn quantile(values: &mut [Weighted], share: f64) -> Option<f64> {
