@@ -133,7 +133,7 @@ fn gone_on(loaded: &Loaded) -> Result<Option<u32>, TestCaseError> {
 }
 
 #[test]
-fn a_run_that_goes_on_from_a_common_beginning_has_the_outcome_of_a_run_from_the_beginning() {
+fn a_run_that_goes_on_from_a_common_beginning_has_the_times_of_a_run_from_the_beginning() {
     let (all, went_on) = (AtomicU32::new(0), AtomicU32::new(0));
     hold(60, |loaded| {
         let Some(count) = gone_on(loaded)? else { return Ok(false) };

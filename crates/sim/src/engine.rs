@@ -453,6 +453,11 @@ impl<'r, O: Observer> Engine<'r, O> {
         }
     }
 
+    /// Time of the last event of a run that is left; later than any if it is not.
+    pub(crate) fn left_at(&self) -> u64 {
+        if self.left { self.finished_at } else { u64::MAX }
+    }
+
     /// Lets the senders that share a window with `flow` use its room.
     #[inline]
     fn share_out(&mut self, at: u64, flow: usize) {
