@@ -124,9 +124,8 @@ fn modes_agree_when_the_application_reads_late() {
     }
 }
 
-/// A pacer's segment or a probe may be due between an ACK and the one before it, and has the window that the latter offered.
 #[test]
-fn modes_agree_when_a_timer_is_due_before_an_ack_that_offers_a_larger_window() {
+fn modes_agree_in_front_of_a_buffer_that_grows() {
     for (first, rtt, mbit_s, every, loss) in [
         (4, 100, 10, 1, 0.0),
         (12, 20, 2, 2, 0.0),

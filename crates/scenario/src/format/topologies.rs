@@ -5,7 +5,7 @@ use super::networks::LOSS_KIND;
 use super::queues::QUEUE_KIND;
 use super::rows::*;
 use super::traffic::FLOW;
-use super::{Floor, Kind, Range, Section};
+use super::{Floor, Key, Kind, Range, Section};
 use crate::limits;
 
 /// Kinds of `[topology]`.
@@ -48,6 +48,16 @@ pub static PARKING_LOT: Section = Section {
 
 const PAIRS: Kind = Kind::Integer { min: 1, max: limits::PAIRS };
 
+/// `access_rate` of a topology; `absent` is its default.
+const fn access_rate(absent: &'static str) -> Key {
+    optional(
+        "access_rate",
+        Kind::Rate,
+        absent,
+        "rate of the access links by which the endpoints of flows reach a node",
+    )
+}
+
 /// `[topology]` with kind `three-router`.
 pub static THREE_ROUTER: Section = Section {
     name: "[topology] three-router",
@@ -73,12 +83,7 @@ pub static THREE_ROUTER: Section = Section {
             "0",
             "independent per-packet loss, or loss in bursts, on `r1-r2` and `r2-r3`",
         ),
-        optional(
-            "access_rate",
-            Kind::Rate,
-            "`\"100 Tbit/s\"`: the ends of flows are the hosts themselves",
-            "rate of the access links by which the endpoints of flows reach a node",
-        ),
+        access_rate("`\"100 Tbit/s\"`: the ends of flows are the hosts themselves"),
         optional(
             "cross",
             Kind::Table(&FLOW),
@@ -134,12 +139,7 @@ pub static TRANSIT_STUB: Section = Section {
         optional("buffer", Kind::LinkBuffer, "`\"50 packets\"`", "buffer of every link"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline of every link"),
         optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts, on every link"),
-        optional(
-            "access_rate",
-            Kind::Rate,
-            "10 x `rate`, at most 100 Tbit/s",
-            "rate of the access links by which the endpoints of flows reach a node",
-        ),
+        access_rate("10 x `rate`, at most 100 Tbit/s"),
         optional("pairs", PAIRS, "25", "random pairs of stub nodes in different domains, for `cross`"),
         optional(
             "cross",
@@ -184,11 +184,6 @@ pub static GRAPHML: Section = Section {
         required("buffer", Kind::LinkBuffer, "buffer of every link"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline of every link"),
         optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts, on every link"),
-        optional(
-            "access_rate",
-            Kind::Rate,
-            "10 x the fastest link at the node, at most 100 Tbit/s",
-            "rate of the access links by which the endpoints of flows reach a node",
-        ),
+        access_rate("10 x the fastest link at the node, at most 100 Tbit/s"),
     ],
 };
