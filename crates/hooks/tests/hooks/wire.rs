@@ -25,12 +25,16 @@ const PORT: u16 = 8080;
 const DELAY: Duration = Duration::from_millis(20);
 /// Longer than all segments of a first window take to leave, shorter than the time to the first ACK.
 pub(crate) const FLIGHT: Duration = Duration::from_millis(38);
+/// A loss can be seen and retransmitted meanwhile on a busy machine, and no retransmission timeout (240 ms) can pass.
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Path {
     pub(crate) server: Netns,
     client: Netns,
     near: Tun,
     far: Tun,
+    /// Number, from zero, of the first data segment of the server that waits for [`PAUSE`] on its way; later ones wait behind it.
+    pub(crate) pause_from: Option<usize>,
 }
 
 /// A transfer as the path has seen it.
@@ -51,16 +55,17 @@ impl Path {
                 netns.set_ipv4("tcp_no_metrics_save", "1")?;
             }
             let (near, far) = (Tun::open(&server, SERVER)?, Tun::open(&client, CLIENT)?);
-            Ok::<_, firstflight_lab::Need>(Self { server, client, near, far })
+            Ok::<_, firstflight_lab::Need>(Self { server, client, near, far, pause_from: None })
         };
         path().map_err(|need| eprintln!("not run here: {need}")).ok()
     }
 
     /// Carries packets until `over`; drops the data segments of the server whose numbers, from zero, `loses` names.
-    fn carry(&self, loses: fn(usize) -> bool, over: &AtomicBool) -> Vec<Duration> {
+    fn carry(&self, loses: impl Fn(usize) -> bool + Send, over: &AtomicBool) -> Vec<Duration> {
         let mut buffer = [0; 1500];
         let (mut forth, mut back) = (VecDeque::new(), VecDeque::new());
         let mut data: Vec<Instant> = vec![];
+        let mut free = Instant::now();
         while !over.load(Ordering::Relaxed) {
             while let Some(packet) = self.near.receive(&mut buffer).expect("the device") {
                 let now = Instant::now();
@@ -70,8 +75,11 @@ impl Path {
                     if loses(data.len() - 1) {
                         continue;
                     }
+                    if self.pause_from == Some(data.len() - 1) {
+                        free = now + PAUSE;
+                    }
                 }
-                forth.push_back((now + DELAY, packet.to_vec()));
+                forth.push_back((now.max(free) + DELAY, packet.to_vec()));
             }
             while let Some(packet) = self.far.receive(&mut buffer).expect("the device") {
                 back.push_back((Instant::now() + DELAY, packet.to_vec()));
@@ -88,14 +96,19 @@ impl Path {
     }
 
     /// The server sends `bytes` and closes.
-    pub(crate) fn transfer(&self, hooks: &mut Hooks, bytes: usize, loses: fn(usize) -> bool) -> Seen {
+    pub(crate) fn transfer(
+        &self,
+        hooks: &mut Hooks,
+        bytes: usize,
+        loses: impl Fn(usize) -> bool + Send,
+    ) -> Seen {
         let (data, timeouts) = self.send(bytes, loses);
         let [report] = ends(hooks, "10.78.0.2", 1)[..] else { panic!("one report") };
         Seen { data, report, timeouts }
     }
 
     /// As [`Path::transfer`], without a report.
-    fn send(&self, bytes: usize, loses: fn(usize) -> bool) -> (Vec<Duration>, u32) {
+    fn send(&self, bytes: usize, loses: impl Fn(usize) -> bool + Send) -> (Vec<Duration>, u32) {
         self.serve(bytes, loses, |server| server.write_all(&vec![0; bytes]).expect("a connection"))
     }
 
@@ -103,7 +116,7 @@ impl Path {
     pub(crate) fn serve(
         &self,
         bytes: usize,
-        loses: fn(usize) -> bool,
+        loses: impl Fn(usize) -> bool + Send,
         write: impl FnOnce(&mut TcpStream),
     ) -> (Vec<Duration>, u32) {
         let over = AtomicBool::new(false);
