@@ -110,22 +110,30 @@ pub struct Fitted {
     pub used_by: Vec<String>,
 }
 
-/// A `[[measured]]` of `ns2.toml`: values of a metric in ns-2.
+/// A `[[measured]]` of `ns2.toml`: a command, and the values that it measured in ns-2.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ns2 {
+    /// The command.
+    pub command: String,
+    /// Remarks.
+    #[serde(default)]
+    pub about: String,
+    /// The values.
+    pub cells: Vec<Ns2Cells>,
+}
+
+/// Values of a metric in ns-2.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ns2Cells {
     /// `experiment.metric`.
-    pub what: String,
+    pub metric: String,
     /// Points of all axes but one, or of all.
     #[serde(default)]
     pub at: Vec<String>,
     /// Values along the open axis, or one value.
     pub values: Vec<f64>,
-    /// Command that measured the values.
-    pub command: String,
-    /// Remarks.
-    #[serde(default)]
-    pub about: String,
 }
 
 #[derive(Deserialize)]

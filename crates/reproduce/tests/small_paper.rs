@@ -282,7 +282,7 @@ fn a_claim_matches_if_one_reading_holds_and_names_it() {
 
 #[test]
 fn values_of_ns_2_are_kept_beside_the_measured_ones() {
-    let ns2 = "[[measured]]\nwhat = \"halves.second\"\nat = [\"rate=5 Mbit/s\"]\nvalues = [0.49]\ncommand = \"ns x.tcl\"\n";
+    let ns2 = "[[measured]]\ncommand = \"ns x.tcl\"\ncells = [{ metric = \"halves.second\", at = [\"rate=5 Mbit/s\"], values = [0.49] }]\n";
     let rows = verdicts(&Folder::new(&[("x/ns2.toml", ns2)]));
     let given: Vec<_> = rows[0].statements[0].points.iter().map(|point| point.ns2.clone()).collect();
     assert_eq!(given, [Some(vec![None]), Some(vec![Some(0.49)])]);

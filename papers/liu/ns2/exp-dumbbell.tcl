@@ -29,6 +29,8 @@ array set cell {
     lateat    100
     lateto    200
     every     0
+    spans     {}
+    follow    30
     seed      1
 }
 # rule      tcp | hstcp | stcp | exp
@@ -47,7 +49,11 @@ array set cell {
 # late      forward flows from lateat to lateto, s, beside the others
 # legacy    packets, Scalable TCP's window up to which it has Reno's rules; 0: none
 # every     s; prints the forward flows' rates (Mbit/s), the bottleneck's
-#           utilisation and its queue (packets) over each such interval, 0: no
+#           utilisation and its queue (packets) over each such interval to
+#           standard error, and their fairness index to standard output; 0: no
+# spans     pairs of times, s: "350 450 400 450"; of each the fairness index
+#           of the forward flows and their shares of the capacity
+# follow    ms between two looks at a window of EXP
 
 foreach {key value} $argv {
     if {![info exists cell($key)]} {
@@ -57,7 +63,12 @@ foreach {key value} $argv {
     set cell($key) $value
 }
 
+# Nothing here reads the other headers, and packets are faster without them.
+remove-all-packet-headers
+add-packet-header IP TCP Flags
 set ns [new Simulator]
+# Routes are set by hand: ns-2's search for routes between all pairs of nodes takes minutes with hundreds of flows.
+$ns rtproto Manual
 # Far apart, as neighbouring seeds of ns-2 draw nearly the same numbers.
 $defaultRNG seed [expr {($cell(seed) * 1103515245 + 12345) % 2147483647}]
 set draw [new RNG]
@@ -106,6 +117,12 @@ set r2 [$ns node]
 $ns duplex-link $r1 $r2 $cell(rate)Mb [expr {$cell(rtt) / 4.0}]ms $discipline
 $ns queue-limit $r1 $r2 $limit
 $ns queue-limit $r2 $r1 $limit
+proc route {node to by} {
+    global ns
+    [$node get-module Manual] add-route $to [[$ns link $node $by] head]
+}
+route $r1 default $r2
+route $r2 default $r1
 set watch [$ns monitor-queue $r1 $r2 "" 0.1]
 
 proc connection {a b start stop} {
@@ -117,6 +134,10 @@ proc connection {a b start stop} {
         $ns duplex-link $x $y [expr {$cell(access) * $cell(rate)}]Mb ${delay}ms DropTail
         $ns queue-limit $x $y 1000000
         $ns queue-limit $y $x 1000000
+    }
+    foreach {leaf router} [list $src $a $dst $b] {
+        route $leaf default $router
+        route $router [$leaf node-addr] $leaf
     }
     set tcp [new Agent/TCP/Sack1]
     set sink [new Agent/TCPSink/Sack1]
@@ -134,13 +155,14 @@ proc connection {a b start stop} {
 
 # Keeps the numerator of Eq. 1 current: gamma (w - w0 + sqrt(w0)), where w0 is the
 # window after the last cut, or the one with which congestion avoidance begins.
+set follow [expr {$cell(follow) / 1000.0}]
 proc follow {tcp cuts w0} {
-    global ns
+    global ns follow
     set w [$tcp set cwnd_]
     set now [$tcp set ncwndcuts_]
     if {$now != $cuts || $w < [$tcp set ssthresh_] || $w < $w0} { set w0 $w }
     $tcp set increase_num_ [expr {0.05 * ($w - $w0 + sqrt($w0))}]
-    $ns after 0.03 [list follow $tcp $now $w0]
+    $ns after $follow [list follow $tcp $now $w0]
 }
 
 # Keeps Reno's rules up to the legacy window: 1 / w for each ACK, half given up at a loss.
@@ -168,13 +190,30 @@ for {set i 0} {$i < $cell(forward)} {incr i} { lappend measured [connection $r1 
 for {set i 0} {$i < $cell(back)} {incr i} { connection $r2 $r1 0.0 0 }
 for {set i 0} {$i < $cell(late)} {incr i} { connection $r1 $r2 $cell(lateat) $cell(lateto) }
 
+# The monitor counts bytes in 32 bits, which 5 Gbit/s fill in 6 s.
+set bytes 0
+set counted 0
+proc count_bytes {} {
+    global watch bytes counted
+    set now [expr {int([$watch set bdepartures_])}]
+    incr bytes [expr {($now - $counted) % 4294967296}]
+    set counted $now
+}
+proc keep_counting {} {
+    global ns
+    count_bytes
+    $ns after 5 keep_counting
+}
+$ns at 0.0 keep_counting
+
 proc totals {} {
-    global ns watch measured
+    global ns watch measured bytes
+    count_bytes
     set waiting [$watch get-pkts-integrator]
     $waiting newpoint [$ns now] [$watch set pkts_]
     set acked {}
     foreach tcp $measured { lappend acked [expr {[$tcp set ack_] + 1}] }
-    return [list [$watch set bdepartures_] [$watch set pdrops_] [$watch set parrivals_] [$waiting set sum_] $acked]
+    return [list $bytes [$watch set pdrops_] [$watch set parrivals_] [$waiting set sum_] $acked]
 }
 proc minus {a b} {
     set out {}
@@ -182,31 +221,53 @@ proc minus {a b} {
     return $out
 }
 
+# Jain's index of numbers; 0 if all are 0.
+proc jain {numbers} {
+    set squares 0.0
+    foreach n $numbers { set squares [expr {$squares + double($n) * $n}] }
+    set sum [expr [join $numbers +]]
+    return [expr {$squares > 0 ? double($sum) * $sum / ([llength $numbers] * $squares) : 0}]
+}
+
+set indices {}
 proc interval {before} {
-    global ns cell
+    global ns cell indices
     set now [totals]
+    lappend indices [format %.4f [jain [minus [lindex $now 4] [lindex $before 4]]]]
     set rates {}
     foreach n [minus [lindex $now 4] [lindex $before 4]] { lappend rates [format %.2f [expr {$n * 8e-3 / $cell(every)}]] }
     puts stderr "[format %.2f [$ns now]] [join $rates] | [format %.3f [expr {8e-6 * ([lindex $now 0] - [lindex $before 0]) / ($cell(rate) * $cell(every))}]]\
  [format %.1f [expr {([lindex $now 3] - [lindex $before 3]) / $cell(every)}]]"
     $ns after $cell(every) [list interval $now]
 }
-if {$cell(every) > 0} { $ns at 0.0 {interval [totals]} }
+if {$cell(every) > 0} { $ns at 0.0 {$ns after $cell(every) [list interval [totals]]} }
+
+# The forward flows' packets at the beginning of a span, and what became of them at its end.
+proc span {from to before} {
+    global ns cell spans
+    set acked [minus [lindex [totals] 4] $before]
+    set shares {}
+    foreach n $acked { lappend shares [format %.4f [expr {8e-3 * $n / ($cell(rate) * ($to - $from))}]] }
+    lappend spans "{\"from\":$from,\"to\":$to,\"jain\":[format %.4f [jain $acked]],\"shares\":\[[join $shares ,]\]}"
+}
+set spans {}
+foreach {from to} $cell(spans) {
+    $ns at $from "\$ns at $to \[list span $from $to \[lindex \[totals\] 4\]\]"
+}
 
 $ns at $cell(from) { set first [totals] }
-$ns at $cell(duration) {
+# After everything else of that moment.
+$ns at [expr {$cell(duration) + 1e-6}] {
     set last [totals]
     set time [expr {double($cell(duration) - $cell(from))}]
-    foreach {bytes drops arrivals waited} [minus [lrange $last 0 3] [lrange $first 0 3]] {}
-    # The monitor counts bytes in 32 bits.
-    if {$bytes < 0} { set bytes [expr {$bytes + 4294967296.0}] }
+    foreach {carried drops arrivals waited} [minus [lrange $last 0 3] [lrange $first 0 3]] {}
     set acked [minus [lindex $last 4] [lindex $first 4]]
-    set sum [expr [join $acked +]]
-    set squares 0.0
-    foreach n $acked { set squares [expr {$squares + double($n) * $n}] }
-    puts "{\"utilization\":[format %.4f [expr {8e-6 * $bytes / ($cell(rate) * $time)}]],\"drops\":$drops,\
+    set more ""
+    if {$spans ne ""} { append more ",\"spans\":\[[join $spans ,]\]" }
+    if {$indices ne ""} { append more ",\"indices\":\[[join $indices ,]\]" }
+    puts "{\"utilization\":[format %.4f [expr {8e-6 * $carried / ($cell(rate) * $time)}]],\"drops\":$drops,\
 \"drop_share\":[format %.6f [expr {$drops / double($arrivals)}]],\"mean_queue_packets\":[format %.2f [expr {$waited / $time}]],\
-\"window_packets\":[format %.2f [expr {$sampled / $samples}]],\"jain\":[format %.4f [expr {double($sum) * $sum / ([llength $acked] * $squares)}]],\"delivered\":\[[join $acked ,]\]}"
+\"window_packets\":[format %.2f [expr {$sampled / $samples}]],\"jain\":[format %.4f [jain $acked]],\"delivered\":\[[join $acked ,]\]$more}"
     exit 0
 }
 $ns run

@@ -50,7 +50,7 @@ array set cell {
 # extra     ms, each connection's own propagation, uniform from 0 to this, both ways together
 # n         first seconds that are counted: one number, or several as "1 3 5"
 # arrivals  a file of the connections of a run here, replayed in place of draws: a line for each with name, start (s), lifetime
-#           (s) and extra delay (ms), as `cargo run --package firstflight-study --example arrivals SCENARIO SEED` prints it
+#           (s) and extra delay (ms), as `cargo run --package firstflight-reproduce --example arrivals` prints it
 foreach {key value} $argv {
     if {![info exists cell($key)]} {
         puts stderr "three-router.tcl: no option \"$key\"; there are [lsort [array names cell]]"
@@ -68,6 +68,7 @@ ns-random [expr {$cell(seed) * 7919 + 12345}]
 remove-all-packet-headers
 add-packet-header IP TCP Flags
 set ns [new Simulator]
+$ns rtproto Manual
 Agent/TCP set packetSize_ $cell(bytes)
 Agent/TCP set windowInit_ 1
 Agent/TCP set overhead_ [expr {$cell(overhead) / 1000.0}]
@@ -85,6 +86,26 @@ for {set i 0} {$i < 5} {incr i} {
     duplex $xs($i) $r1 $fast $cell(side)
     duplex $xc($i) $r2 $fast $cell(side)
     duplex $c($i) $r3 $fast $cell(side)
+}
+# Routes by hand: ns-2's search for routes between all pairs of nodes takes a third of a run, with a connection every 2 s most of it.
+proc route {node to by} {
+    global ns
+    [$node get-module Manual] add-route $to [[$ns link $node $by] head]
+}
+proc leaf {node router} {
+    route $node default $router
+    route $router [$node node-addr] $node
+}
+leaf $s $r1
+route $r1 default $r2
+route $r2 default $r3
+route $r2 [$s node-addr] $r1
+route $r3 default $r2
+for {set i 0} {$i < 5} {incr i} {
+    leaf $xs($i) $r1
+    leaf $xc($i) $r2
+    leaf $c($i) $r3
+    route $r2 [$xs($i) node-addr] $r1
 }
 # With extra: a node of its own for each connection, whose link has the connection's delay.
 
@@ -187,7 +208,8 @@ proc room {rtt} {
 }
 
 proc established {tcp at} {
-    global ns cell live cuts all
+    global ns cell live cuts all over
+    if {[info exists over($tcp)]} return
     set now [$ns now]
     if {[$tcp set ack_] < 0} {
         $ns at [expr {$now + 0.001}] "established $tcp $at"
@@ -233,7 +255,7 @@ set total 0
 set timeouts 0
 set rexmit 0
 proc finish_connection {tcp} {
-    global cell total timeouts rexmit live
+    global cell total timeouts rexmit live over
     foreach n $cell(n) { count_first $tcp $n }
     incr total [acked $tcp]
     incr timeouts [$tcp set nrexmit_]
@@ -242,6 +264,7 @@ proc finish_connection {tcp} {
     if {$place >= 0} { set live [lreplace $live $place $place] }
     # A window of 0 sends nothing more.
     $tcp set window_ 0
+    set over($tcp) 1
 }
 
 proc cross {i at extra} {
@@ -251,6 +274,7 @@ proc cross {i at extra} {
     if {$extra > 0} {
         set to [$ns node]
         duplex $to $r2 $fast [expr {$cell(side) + $extra / 2}]
+        leaf $to $r2
     }
     set tcp [open_connection $xs($k) $to $cell(crosswin) $at 2]
     $ns at $at "$tcp advanceby 100000000"
@@ -263,6 +287,7 @@ proc client {k at life extra} {
     if {$extra > 0} {
         set to [$ns node]
         duplex $to $r3 $fast [expr {$cell(side) + $extra / 2}]
+        leaf $to $r3
     }
     set tcp [open_connection $s $to $cell(window) $at 1]
     $ns at $at "$tcp advanceby 1"

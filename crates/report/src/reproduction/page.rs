@@ -126,12 +126,16 @@ pub(super) fn lines(library: &Library, paper: &Paper, ours: &Measurements, judge
         );
     }
     if !paper.ns2.is_empty() {
-        out += "| metric | at | command |\n|---|---|---|\n";
+        out += "| command | its values |\n|---|---|\n";
         for given in &paper.ns2 {
             let about =
                 if given.about.is_empty() { String::new() } else { format!(" {}", cell(&given.about)) };
-            let at = cell(&given.at.join(", "));
-            out += &format!("| {} | {at} | {}{about} |\n", code_cell(&given.what), code_cell(&given.command));
+            let values = given.cells.iter().map(|one| match one.at.is_empty() {
+                true => code_cell(&one.metric),
+                false => format!("{} at {}", code_cell(&one.metric), cell(&one.at.join(", "))),
+            });
+            let values = values.collect::<Vec<_>>().join("; ");
+            out += &format!("| {}{about} | {values} |\n", code_cell(&given.command));
         }
     }
     out

@@ -6,7 +6,7 @@ use firstflight_study::sweep::Array;
 
 use crate::evidence::Measurements;
 use crate::expression::{Expression, Label, Reading, Source, find};
-use crate::library::{Ns2, Paper};
+use crate::library::{Ns2Cells, Paper};
 use crate::metric::Kind;
 
 /// Values of ns-2, in the form of measured values.
@@ -45,11 +45,11 @@ impl<'a> Bench<'a> {
     /// If a value of ns-2 does not fit an experiment.
     pub fn of(paper: &Paper, ours: &'a Measurements) -> Result<Self, String> {
         let mut values = BTreeMap::new();
-        for given in &paper.ns2 {
+        for given in paper.ns2.iter().flat_map(|measured| &measured.cells) {
             let (experiment, metric) = given
-                .what
+                .metric
                 .split_once('.')
-                .ok_or_else(|| format!("ns2: {}: expected experiment.metric", given.what))?;
+                .ok_or_else(|| format!("ns2: {}: expected experiment.metric", given.metric))?;
             // An experiment that was not run has no array to fill.
             let Ok(array) = ours.metric(experiment, metric) else { continue };
             let slot = values.entry((experiment.to_owned(), metric.to_owned())).or_insert_with(|| Array {
@@ -57,7 +57,7 @@ impl<'a> Bench<'a> {
                 samples: 1,
                 values: vec![f64::NAN; array.points()],
             });
-            fill(slot, given).map_err(|why| format!("ns2: {} at {:?}: {why}", given.what, given.at))?;
+            fill(slot, given).map_err(|why| format!("ns2: {} at {:?}: {why}", given.metric, given.at))?;
         }
         let mut settings = BTreeMap::new();
         for (experiment, definition) in &paper.experiments {
@@ -102,7 +102,7 @@ impl<'a> Bench<'a> {
 }
 
 /// Puts values of ns-2 at their points.
-fn fill(slot: &mut Array, given: &Ns2) -> Result<(), String> {
+fn fill(slot: &mut Array, given: &Ns2Cells) -> Result<(), String> {
     let fixed: Vec<(usize, usize)> =
         given.at.iter().map(|at| find(slot, &Label::read(at))).collect::<Result<_, _>>()?;
     let wanted: Vec<usize> = (0..slot.points())

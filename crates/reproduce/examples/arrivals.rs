@@ -1,0 +1,87 @@
+//! The connections of a run of an experiment as text, so that another simulator can replay them: `arrivals PAPER EXPERIMENT SEED
+//! [POINT...]` prints a line for each with its name, start (s), lifetime (s; - without one) and propagation delay beyond that of the
+//! links (ms, both ways together). Points are those of the experiment's axes, such as `LISS "500 ms"`; all cells with these points
+//! must have the same connections.
+
+use std::process::ExitCode;
+
+use firstflight_contract::Nanos;
+use firstflight_reproduce::library::Library;
+use firstflight_scenario::{Scenario, nearest};
+use firstflight_study::network::build;
+use firstflight_study::sweep::Sweep;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [paper, experiment, seed, points @ ..] = &arguments[..] else {
+        eprintln!("usage: arrivals PAPER EXPERIMENT SEED [POINT...]");
+        return ExitCode::from(2);
+    };
+    match list(paper, experiment, seed, points) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("arrivals: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn list(paper: &str, experiment: &str, seed: &str, points: &[String]) -> Result<String, String> {
+    let library = Library::built_in().map_err(|error| error.to_string())?;
+    let known = library.papers.iter().map(|one| one.folder.as_str());
+    let unknown = |what: &str, name: &str, known: &[&str]| {
+        let near = nearest(name, known.iter().copied())
+            .map_or_else(String::new, |near| format!("; nearest: {near}"));
+        format!("no {what} \"{name}\"; expected {}{near}", known.join(", "))
+    };
+    let paper = library
+        .papers
+        .iter()
+        .find(|one| one.folder == paper)
+        .ok_or_else(|| unknown("paper", paper, &known.collect::<Vec<_>>()))?;
+    let names: Vec<&str> = paper.experiments.keys().map(String::as_str).collect();
+    let definition =
+        paper.experiments.get(experiment).ok_or_else(|| unknown("experiment", experiment, &names))?;
+    let seed = seed.parse().map_err(|error| format!("SEED {seed}: {error}"))?;
+    let axes: Vec<&str> =
+        definition.axes.iter().flat_map(|axis| &axis.points).map(|point| point.name.as_str()).collect();
+    if let Some(point) = points.iter().find(|point| !axes.contains(&point.as_str())) {
+        return Err(unknown("point", point, &axes));
+    }
+    let text = &paper.scenarios[&definition.scenario];
+    let sweep = Sweep::new(text, &definition.scenario).map_err(|error| error.to_string())?;
+    let sweep = definition.axes.iter().cloned().fold(sweep, Sweep::crossed);
+    let cells = sweep.cells().map_err(|error| error.to_string())?;
+    let mut lists = cells
+        .iter()
+        .filter(|cell| points.iter().all(|point| cell.point.contains(point)))
+        .map(|cell| Ok((cell.point.join(", "), connections(&cell.scenario, seed)?)))
+        .collect::<Result<Vec<_>, String>>()?
+        .into_iter();
+    let (at, first) = lists.next().ok_or("two of the points are of one axis")?;
+    match lists.find(|(_, list)| *list != first) {
+        Some((other, _)) => {
+            Err(format!("\"{at}\" and \"{other}\" have different connections; name more points"))
+        }
+        None => Ok(first),
+    }
+}
+
+fn connections(scenario: &Scenario, seed: u64) -> Result<String, String> {
+    let built = build(scenario, seed, Nanos(1_000_000_000))
+        .map_err(|refusal| format!("{}: {}", refusal.key, refusal.why))?;
+    let seconds = |ns: u64| format!("{:.9}", ns as f64 / 1e9);
+    let mut out = String::new();
+    for flow in &built.network.flows {
+        // The simulator divides the extra delay among the four access links of a connection.
+        let access = format!("{}.in", flow.name);
+        let extra =
+            built.network.links.iter().find(|link| link.name == access).map_or(0, |link| 4 * link.delay.0);
+        let lifetime = flow.app.lifetime.map_or("-".into(), seconds);
+        out += &format!("{} {} {lifetime} {:.6}\n", flow.name, seconds(flow.app.start), extra as f64 / 1e6);
+    }
+    Ok(out)
+}
