@@ -52,7 +52,8 @@ array set cell {
 #           utilisation and its queue (packets) over each such interval to
 #           standard error, and their fairness index to standard output; 0: no
 # spans     pairs of times, s: "350 450 400 450"; of each the fairness index
-#           of the forward flows and their shares of the capacity
+#           of the forward flows, their shares of the capacity, the sum of
+#           these, and the largest but for that of the first flow
 # follow    ms between two looks at a window of EXP
 
 foreach {key value} $argv {
@@ -248,7 +249,9 @@ proc span {from to before} {
     set acked [minus [lindex [totals] 4] $before]
     set shares {}
     foreach n $acked { lappend shares [format %.4f [expr {8e-3 * $n / ($cell(rate) * ($to - $from))}]] }
-    lappend spans "{\"from\":$from,\"to\":$to,\"jain\":[format %.4f [jain $acked]],\"shares\":\[[join $shares ,]\]}"
+    set sum [format %.4f [expr [join $shares +]]]
+    set others [lindex [lsort -real -decreasing [lrange $shares 1 end]] 0]
+    lappend spans "{\"from\":$from,\"to\":$to,\"jain\":[format %.4f [jain $acked]],\"sum\":$sum,\"others\":$others,\"shares\":\[[join $shares ,]\]}"
 }
 set spans {}
 foreach {from to} $cell(spans) {

@@ -10,7 +10,7 @@
 # answer to its SYN has come, and hands it the first window's packets at an even pace.
 #
 # One line on standard output: connections; packets acknowledged in the first n seconds of each connection after its handshake,
-# summed, for each n; in their whole lives, summed; by the cross traffic; the clients' timeouts, retransmitted and dropped packets.
+# summed, for each n; in all, summed; by the cross traffic; the clients' timeouts, retransmitted and dropped packets.
 
 array set cell {
     kind      reno
@@ -243,7 +243,8 @@ proc established {tcp at} {
     $ns at [expr {$now + $rtt * ($cell(pace) ? $first - 1 : 0) / $first + 1e-9}] "$tcp advanceby 100000000"
 }
 
-# ack_ counts from -1 with the SYN as packet 0: packets of data acknowledged are ack_.
+# ack_ counts from -1 with the SYN as packet 0: packets of data acknowledged are ack_. What a connection has sent when its life ends is
+# acknowledged later, and counts, too.
 proc acked {tcp} { return [expr {[$tcp set ack_] > 0 ? [$tcp set ack_] : 0}] }
 foreach n $cell(n) { set within($n) 0 }
 proc count_first {tcp n} {
@@ -251,13 +252,10 @@ proc count_first {tcp n} {
     if {![info exists counted($tcp,$n)]} { incr within($n) [acked $tcp] }
     set counted($tcp,$n) 1
 }
-set total 0
 set timeouts 0
 set rexmit 0
 proc finish_connection {tcp} {
-    global cell total timeouts rexmit live over
-    foreach n $cell(n) { count_first $tcp $n }
-    incr total [acked $tcp]
+    global timeouts rexmit live over
     incr timeouts [$tcp set nrexmit_]
     incr rexmit [$tcp set nrexmitpack_]
     set place [lsearch -exact $live $tcp]
@@ -280,9 +278,9 @@ proc cross {i at extra} {
     $ns at $at "$tcp advanceby 100000000"
     lappend crosses $tcp
 }
-set number 0
+set clients {}
 proc client {k at life extra} {
-    global ns cell fast r3 s c number
+    global ns cell fast r3 s c clients
     set to $c($k)
     if {$extra > 0} {
         set to [$ns node]
@@ -291,11 +289,13 @@ proc client {k at life extra} {
     }
     set tcp [open_connection $s $to $cell(window) $at 1]
     $ns at $at "$tcp advanceby 1"
-    $ns at [expr {$at + 0.001}] "established $tcp $at"
+    # Looked for every ms, first just before the propagation of the SYN and of its answer has passed.
+    set first [expr {int(4 * ($cell(delay) + $cell(side)) + $extra)}]
+    $ns at [expr {$at + $first / 1000.0}] "established $tcp $at"
     set end [expr {$at + $life}]
     if {$end > $cell(duration)} { set end $cell(duration) }
     $ns at $end "finish_connection $tcp"
-    incr number
+    lappend clients $tcp
 }
 proc extra {} { global cell; return [expr {$cell(extra) > 0 ? [uniform 0 $cell(extra)] : 0}] }
 if {$cell(arrivals) eq "-"} {
@@ -325,9 +325,14 @@ if {$cell(scheme) eq "miss"} { $ns at 0 watch }
 $ns at [expr {$cell(duration) + 0.001}] {
     set carried 0
     foreach tcp $crosses { incr carried [acked $tcp] }
+    set total 0
+    foreach tcp $clients {
+        foreach n $cell(n) { count_first $tcp $n }
+        incr total [acked $tcp]
+    }
     set first {}
     foreach n $cell(n) { lappend first $within($n) }
-    puts "connections $number first $first total $total cross $carried timeouts $timeouts retransmitted $rexmit dropped [dropped]"
+    puts "connections [llength $clients] first $first total $total cross $carried timeouts $timeouts retransmitted $rexmit dropped [dropped]"
     exit 0
 }
 $ns run
