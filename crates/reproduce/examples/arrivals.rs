@@ -1,7 +1,7 @@
 //! The connections of a run of an experiment as text, so that another simulator can replay them: `arrivals PAPER EXPERIMENT SEED
-//! [POINT...]` prints a line for each with its name, start (s), lifetime (s; - without one) and propagation delay beyond that of the
-//! links (ms, both ways together). Points are those of the experiment's axes, such as `LISS "500 ms"`; all cells with these points
-//! must have the same connections.
+//! [POINT...]` prints a line for each with its name, start (s), lifetime (s; - without one) and the propagation delay of the links that
+//! it has for itself (ms, both ways together). Points are those of the experiment's axes, such as `LISS "500 ms"`; all cells with these
+//! points must have the same connections.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use firstflight_contract::Nanos;
 use firstflight_reproduce::library::Library;
 use firstflight_scenario::{Scenario, nearest};
 use firstflight_study::network::build;
-use firstflight_study::sweep::Sweep;
+use firstflight_study::sweep::{Axis, Sweep};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,10 +46,18 @@ fn list(paper: &str, experiment: &str, seed: &str, points: &[String]) -> Result<
     let definition =
         paper.experiments.get(experiment).ok_or_else(|| unknown("experiment", experiment, &names))?;
     let seed = seed.parse().map_err(|error| format!("SEED {seed}: {error}"))?;
-    let axes: Vec<&str> =
-        definition.axes.iter().flat_map(|axis| &axis.points).map(|point| point.name.as_str()).collect();
-    if let Some(point) = points.iter().find(|point| !axes.contains(&point.as_str())) {
-        return Err(unknown("point", point, &axes));
+    let names_of = |axis: &Axis| axis.points.iter().map(|point| point.name.clone()).collect::<Vec<_>>();
+    let known: Vec<String> = definition.axes.iter().flat_map(names_of).collect();
+    // `axis=point`, or a point alone.
+    let points: Vec<&str> = points
+        .iter()
+        .map(|point| match point.split_once('=') {
+            Some((axis, name)) if definition.axes.iter().any(|one| one.name == axis) => name,
+            _ => point.as_str(),
+        })
+        .collect();
+    if let Some(point) = points.iter().find(|point| known.iter().all(|one| one != *point)) {
+        return Err(unknown("point", point, &known.iter().map(String::as_str).collect::<Vec<_>>()));
     }
     let text = &paper.scenarios[&definition.scenario];
     let sweep = Sweep::new(text, &definition.scenario).map_err(|error| error.to_string())?;
@@ -57,7 +65,7 @@ fn list(paper: &str, experiment: &str, seed: &str, points: &[String]) -> Result<
     let cells = sweep.cells().map_err(|error| error.to_string())?;
     let mut lists = cells
         .iter()
-        .filter(|cell| points.iter().all(|point| cell.point.contains(point)))
+        .filter(|cell| points.iter().all(|point| cell.point.iter().any(|one| one == point)))
         .map(|cell| Ok((cell.point.join(", "), connections(&cell.scenario, seed)?)))
         .collect::<Result<Vec<_>, String>>()?
         .into_iter();
@@ -76,12 +84,12 @@ fn connections(scenario: &Scenario, seed: u64) -> Result<String, String> {
     let seconds = |ns: u64| format!("{:.9}", ns as f64 / 1e9);
     let mut out = String::new();
     for flow in &built.network.flows {
-        // The simulator divides the extra delay among the four access links of a connection.
+        // A connection has four links for itself, two in each direction, with equal delays.
         let access = format!("{}.in", flow.name);
-        let extra =
+        let own =
             built.network.links.iter().find(|link| link.name == access).map_or(0, |link| 4 * link.delay.0);
         let lifetime = flow.app.lifetime.map_or("-".into(), seconds);
-        out += &format!("{} {} {lifetime} {:.6}\n", flow.name, seconds(flow.app.start), extra as f64 / 1e6);
+        out += &format!("{} {} {lifetime} {:.6}\n", flow.name, seconds(flow.app.start), own as f64 / 1e6);
     }
     Ok(out)
 }

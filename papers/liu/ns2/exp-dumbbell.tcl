@@ -31,6 +31,7 @@ array set cell {
     every     0
     spans     {}
     follow    30
+    arrivals  -
     seed      1
 }
 # rule      tcp | hstcp | stcp | exp
@@ -55,6 +56,10 @@ array set cell {
 #           of the forward flows, their shares of the capacity, the sum of
 #           these, and the largest but for that of the first flow
 # follow    ms between two looks at a window of EXP
+# arrivals  a file of the flows of a run here, in place of draws and of `forward`, `back`, `apart` and `late`: a line for each with name, start
+#           (s), lifetime (s) and propagation delay of its access links (ms, both ways together), as `cargo run --package
+#           firstflight-reproduce --example arrivals` prints it. Flows named back come from the other direction; those named late are
+#           not measured.
 
 foreach {key value} $argv {
     if {![info exists cell($key)]} {
@@ -126,9 +131,9 @@ route $r1 default $r2
 route $r2 default $r1
 set watch [$ns monitor-queue $r1 $r2 "" 0.1]
 
-proc connection {a b start stop} {
-    global ns cell draw followed
-    set delay [expr {($cell(rtt) / 4.0 + [$draw uniform 0 $cell(extra)] / 2.0) / 2.0}]
+# A flow between two routers, whose two access links have this delay (ms) each.
+proc connection {a b start stop delay} {
+    global ns cell
     set src [$ns node]
     set dst [$ns node]
     foreach {x y} [list $src $a $b $dst] {
@@ -186,10 +191,26 @@ proc sample {} {
 }
 $ns at $cell(from) sample
 
+proc drawn {} { global cell draw; return [expr {($cell(rtt) / 4.0 + [$draw uniform 0 $cell(extra)] / 2.0) / 2.0}] }
 set measured {}
-for {set i 0} {$i < $cell(forward)} {incr i} { lappend measured [connection $r1 $r2 [expr {$i * $cell(apart)}] 0] }
-for {set i 0} {$i < $cell(back)} {incr i} { connection $r2 $r1 0.0 0 }
-for {set i 0} {$i < $cell(late)} {incr i} { connection $r1 $r2 $cell(lateat) $cell(lateto) }
+if {$cell(arrivals) eq "-"} {
+    for {set i 0} {$i < $cell(forward)} {incr i} { lappend measured [connection $r1 $r2 [expr {$i * $cell(apart)}] 0 [drawn]] }
+    for {set i 0} {$i < $cell(back)} {incr i} { connection $r2 $r1 0.0 0 [drawn] }
+    for {set i 0} {$i < $cell(late)} {incr i} { connection $r1 $r2 $cell(lateat) $cell(lateto) [drawn] }
+} else {
+    set file [open $cell(arrivals)]
+    foreach line [split [string trim [read $file]] "\n"] {
+        foreach {name at life access} $line break
+        set stop [expr {$life eq "-" ? 0 : $at + $life}]
+        set delay [expr {$access / 4.0}]
+        switch -glob $name {
+            back* { connection $r2 $r1 $at $stop $delay }
+            late* { connection $r1 $r2 $at $stop $delay }
+            default { lappend measured [connection $r1 $r2 $at $stop $delay] }
+        }
+    }
+    close $file
+}
 
 # The monitor counts bytes in 32 bits, which 5 Gbit/s fill in 6 s.
 set bytes 0
@@ -243,12 +264,13 @@ proc interval {before} {
 }
 if {$cell(every) > 0} { $ns at 0.0 {$ns after $cell(every) [list interval [totals]]} }
 
-# The forward flows' packets at the beginning of a span, and what became of them at its end.
+# The forward flows' packets at the beginning of a span, and what became of them at its end. Shares count payload, 960 of 1000 bytes, as
+# the simulator's `capacity_share` does.
 proc span {from to before} {
     global ns cell spans
     set acked [minus [lindex [totals] 4] $before]
     set shares {}
-    foreach n $acked { lappend shares [format %.4f [expr {8e-3 * $n / ($cell(rate) * ($to - $from))}]] }
+    foreach n $acked { lappend shares [format %.4f [expr {7.68e-3 * $n / ($cell(rate) * ($to - $from))}]] }
     set sum [format %.4f [expr [join $shares +]]]
     set others [lindex [lsort -real -decreasing [lrange $shares 1 end]] 0]
     lappend spans "{\"from\":$from,\"to\":$to,\"jain\":[format %.4f [jain $acked]],\"sum\":$sum,\"others\":$others,\"shares\":\[[join $shares ,]\]}"
