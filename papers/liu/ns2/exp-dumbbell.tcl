@@ -73,7 +73,7 @@ foreach {key value} $argv {
 remove-all-packet-headers
 add-packet-header IP TCP Flags
 set ns [new Simulator]
-# Routes are set by hand: ns-2's search for routes between all pairs of nodes takes minutes with hundreds of flows.
+# Routes are set by hand: ns-2's search for routes between all pairs of nodes grows with the cube of their number.
 $ns rtproto Manual
 # Far apart, as neighbouring seeds of ns-2 draw nearly the same numbers.
 $defaultRNG seed [expr {($cell(seed) * 1103515245 + 12345) % 2147483647}]

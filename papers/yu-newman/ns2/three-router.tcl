@@ -87,7 +87,7 @@ for {set i 0} {$i < 5} {incr i} {
     duplex $xc($i) $r2 $fast $cell(side)
     duplex $c($i) $r3 $fast $cell(side)
 }
-# Routes by hand: ns-2's search for routes between all pairs of nodes takes a third of a run, with a connection every 2 s most of it.
+# Routes by hand: ns-2's search for routes between all pairs of nodes takes 4 s of CPU time with 565 connections, and 37 s with 1488.
 proc route {node to by} {
     global ns
     [$node get-module Manual] add-route $to [[$ns link $node $by] head]
