@@ -1,6 +1,6 @@
 //! Events: the measurements that a host reports to a phase.
 
-use crate::{Nanos, Rate};
+use crate::{Control, Nanos, Rate};
 
 /// One processed ACK that delivered data.
 #[repr(C)]
@@ -148,6 +148,22 @@ pub struct Congestion {
     pub trigger: Trigger,
     /// Payload bytes of a full segment, now. Never zero.
     pub mss: u32,
+}
+
+impl Congestion {
+    /// Reduces the window and the threshold to `left` bytes, within their floors.
+    pub fn reduce_to(&self, left: u64, control: &mut Control) {
+        control.cwnd = left.max(self.floor());
+        // RFC 5681 section 3.1, equation (4).
+        control.ssthresh = left.max(2 * u64::from(self.mss));
+    }
+
+    /// Smallest window that the event leaves, bytes: two segments after a loss (RFC 5681 section 3.1, equation (4)), one after a
+    /// mark (RFC 3168 section 6.1.2). A host with another floor raises the window; Linux and QUIC keep two segments.
+    pub fn floor(&self) -> u64 {
+        let segments = if self.trigger == Trigger::Mark { 1 } else { 2 };
+        segments * u64::from(self.mss)
+    }
 }
 
 /// Signal that begins a congestion episode.

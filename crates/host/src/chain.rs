@@ -307,9 +307,8 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         if let Step::Over(reason) = step {
             self.note_exit(event.now, before.cwnd, reason, self.phases.position() + 1);
         }
-        // Congestion never raises the window, even if FlightSize is above it; two segments are the floor of RFC 5681
-        // equation (4).
-        self.control.cwnd = self.control.cwnd.min(before.cwnd.max(2 * u64::from(self.mss)));
+        // Congestion never raises the window above its floor, even if FlightSize is above it.
+        self.control.cwnd = self.control.cwnd.min(before.cwnd.max(event.floor()));
         if event.trigger == Trigger::Timeout {
             entry = Entry { now: event.now, ..Entry::default() };
             self.start_over(&mut entry);

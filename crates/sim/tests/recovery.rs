@@ -4,7 +4,7 @@
 
 use crate::common::line::{Line, Sent, at, chain};
 use crate::common::{MS, stacks};
-use firstflight_sim::packet::{CWR_ECE, pack_blocks};
+use firstflight_sim::packet::{CWR_ECE, ECT, pack_blocks};
 use firstflight_sim::sender::app::App;
 use firstflight_sim::sender::info::CaState;
 use firstflight_sim::sender::stack::{PartialAcks, Recovery, Stack};
@@ -250,4 +250,112 @@ fn a_probe_repeats_a_tail_that_has_arrived_and_its_report_still_counts() {
     sender.advance(2000 * MS, &mut wire);
     assert_eq!(counts(&sender), (CaState::Loss, 2, 1, 1, 1, 1));
     assert_eq!(wire.0[5..].iter().map(|sent| sent.1).collect::<Vec<_>>(), [1]);
+}
+
+/// A sender with ECN, eight segments in flight from 1000 ms on and its window in congestion avoidance.
+fn eight_with_ecn(stack: Stack) -> (Sender, Departures) {
+    let stack = Stack { ecn: true, initial_window: 8, initial_ssthresh: Some(8), ..stack };
+    let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven());
+    let mut wire = Departures::default();
+    sender.open(1000 * MS, 100 * MS);
+    sender.write(1000 * MS, 100, 0, &mut wire);
+    (sender, wire)
+}
+
+fn ack(seq: u32, flags: u64) -> AckIn {
+    AckIn { seq, low: flags, high: 0 }
+}
+
+#[test]
+fn a_mark_halves_the_window_once_and_its_echoes_do_not_enlarge_it() {
+    // RFC 3168 section 6.1.2: 8 / 2 = 4 at the first echo; the seven others acknowledge data of the same window and add nothing.
+    // Without an echo four ACKs add one segment: 5.
+    for stack in [stacks::rfc(), stacks::ns2()] {
+        let (mut sender, mut wire) = eight_with_ecn(stack);
+        for seq in 1..=8 {
+            sender.on_ack(1100 * MS, ack(seq, CWR_ECE), &mut wire);
+            assert_eq!(sender.info().cwnd, 4.0, "after the ACK of {seq}");
+        }
+        for seq in 9..=12 {
+            sender.on_ack(1200 * MS, ack(seq, 0), &mut wire);
+        }
+        assert_eq!(sender.info().cwnd, 5.0);
+    }
+}
+
+#[test]
+fn a_loss_in_a_window_that_a_mark_reduced_is_retransmitted_and_reduces_nothing() {
+    // The echo with the ACK of 0 halves 8 to 4. Then 1 is lost: the duplicates of 2, 3 and 4 retransmit it under the same window.
+    for stack in [stacks::rfc(), stacks::ns2()] {
+        let (mut sender, mut wire) = eight_with_ecn(stack);
+        sender.on_ack(1100 * MS, ack(1, CWR_ECE), &mut wire);
+        for end in 3..=5 {
+            let (low, high) = pack_blocks(1, &[(2, end)]);
+            sender.on_ack(1100 * MS, AckIn { seq: 1, low: low | CWR_ECE, high }, &mut wire);
+        }
+        let info = sender.info();
+        assert_eq!((info.cwnd, info.ssthresh, info.state), (4.0, Some(4.0), CaState::Recovery));
+        assert!(wire.0.contains(&(1100, 1)), "retransmitted: {:?}", wire.0);
+    }
+}
+
+#[test]
+fn a_mark_leaves_one_segment_and_a_loss_two() {
+    // RFC 3168 section 6.1.2: the window "is bounded below by a value of one MSS", 3 / 2 = 1.5 here; RFC 5681 equation (4): ssthresh
+    // of two segments. A loss leaves two.
+    let three = |stack: Stack| {
+        let stack = Stack { ecn: true, initial_window: 3, initial_ssthresh: Some(3), ..stack };
+        let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven());
+        let mut wire = Departures::default();
+        sender.open(1000 * MS, 100 * MS);
+        sender.write(1000 * MS, 100, 0, &mut wire);
+        (sender, wire)
+    };
+    for stack in [stacks::rfc(), stacks::ns2()] {
+        let (mut sender, mut wire) = three(stack);
+        sender.on_ack(1100 * MS, ack(1, CWR_ECE), &mut wire);
+        assert_eq!((sender.info().cwnd, sender.info().ssthresh), (1.5, Some(2.0)));
+        let (mut sender, mut wire) = three(stack);
+        sender.on_ack(1100 * MS, ack(1, 0), &mut wire);
+        // 1 is lost. 4 is sent by limited transmit.
+        for end in 3..=5 {
+            let (low, high) = pack_blocks(1, &[(2, end)]);
+            sender.on_ack(1100 * MS, AckIn { seq: 1, low, high }, &mut wire);
+        }
+        assert_eq!((sender.info().cwnd, sender.info().ssthresh), (2.0, Some(2.0)));
+    }
+}
+
+#[test]
+fn new_data_after_a_loss_carries_cwr() {
+    // RFC 3168 section 6.1.2: CWR "for any reason" on "the first new data packet"; the retransmission is not ECN-capable (section
+    // 6.1.5). In ns-2 it is, and carries CWR.
+    for (stack, expected) in [
+        (stacks::rfc(), [(1, false, false), (11, true, true)]),
+        (stacks::ns2(), [(1, true, true), (11, true, false)]),
+    ] {
+        let (mut sender, _) = eight_with_ecn(stack);
+        let mut wire = Flags::default();
+        sender.on_ack(1100 * MS, ack(1, 0), &mut wire);
+        for end in 3..=9 {
+            let (low, high) = pack_blocks(1, &[(2, end)]);
+            sender.on_ack(1100 * MS, AckIn { seq: 1, low, high }, &mut wire);
+        }
+        let seen: Vec<_> = wire.0.into_iter().filter(|sent| [1, 11].contains(&sent.0)).collect();
+        assert_eq!(seen, expected, "segment, ECN-capable, CWR");
+    }
+}
+
+/// Segments that leave, whether they are ECN-capable, and whether they carry CWR.
+#[derive(Default)]
+struct Flags(Vec<(u32, bool, bool)>);
+
+impl Port for Flags {
+    fn transmit(&mut self, _: u64, segment: u32, (low, _): (u64, u64), _: bool) {
+        self.0.push((segment, low & ECT != 0, low & CWR_ECE != 0));
+    }
+
+    fn transmit_syn(&mut self, _: u64, _: (u64, u64)) {
+        unreachable!("the connection is open");
+    }
 }

@@ -154,8 +154,7 @@ impl Phase for Bic {
         }
         let left =
             if self.is_low(window, event.mss.into()) { window / 2 } else { keep(self.parameters.beta.0) };
-        control.ssthresh = left.max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(left, control);
         self.remainder = 0;
         Step::Stay
     }

@@ -107,9 +107,7 @@ impl Phase for Exp {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Equation (2): w <- (1 - beta) w, to the nearest byte.
-        control.ssthresh =
-            mul_div_round(event.base, ONE - self.parameters.beta.0, ONE).max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(mul_div_round(event.base, ONE - self.parameters.beta.0, ONE), control);
         self.before = self.epoch.take();
         Step::Stay
     }

@@ -118,8 +118,7 @@ impl Phase for Fast {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // A loss halves the window.
-        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(event.base / 2, control);
         (self.target, self.from, self.remainder, self.wait) = (control.cwnd, control.cwnd, 0, 0);
         Step::Stay
     }

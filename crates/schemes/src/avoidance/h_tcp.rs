@@ -166,8 +166,7 @@ impl Phase for HTcp {
         self.epoch =
             Epoch { since: Some(event.now), kept, max_rtt: Nanos(0), rate: 0, rate_before: self.epoch.rate };
         let left = mul_shift(event.base, kept, UNIT_BITS);
-        control.ssthresh = left.max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(left, control);
         self.round_start = Nanos(0);
         self.remainder = 0;
         Step::Stay

@@ -166,11 +166,10 @@ impl Phase for Highspeed {
     }
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
-        // Section 5: w <- (1 - b(w)) w. RFC 5681's floor of two segments.
+        // Section 5: w <- (1 - b(w)) w.
         let b = Self::decrease(self.log_segments(event.base, event.mss.into()));
         let taken = mul_shift(event.base, b, 32);
-        control.ssthresh = (event.base - taken).max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(event.base - taken, control);
         self.remainder = 0;
         Step::Stay
     }

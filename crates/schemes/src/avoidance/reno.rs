@@ -75,8 +75,7 @@ impl Phase for Reno {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Equation (4): ssthresh = max (FlightSize / 2, 2*SMSS)
-        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(event.base / 2, control);
         self.credit = 0;
         Step::Stay
     }

@@ -111,8 +111,7 @@ impl Phase for Scalable {
         } else {
             mul_shift(event.base, self.parameters.decrease.0, UNIT_BITS)
         };
-        control.ssthresh = (event.base - taken).max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(event.base - taken, control);
         self.fraction = 0;
         self.remainder = 0;
         Step::Stay

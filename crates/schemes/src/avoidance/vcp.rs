@@ -85,8 +85,7 @@ impl Phase for Vcp {
             return Step::Stay;
         }
         // The response to losses is that of TCP: RFC 5681 equation (4).
-        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(event.base / 2, control);
         Step::Stay
     }
 }

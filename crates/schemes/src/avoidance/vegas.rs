@@ -110,8 +110,7 @@ impl Phase for Vegas {
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // ns-2: a quarter of the window for a loss that duplicate ACKs show, the half for a timeout.
         let part = if event.trigger == Trigger::Timeout { 2 } else { 4 };
-        control.ssthresh = (event.base - event.base / part).max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(event.base - event.base / part, control);
         self.growing_from = 0;
         Step::Stay
     }

@@ -53,8 +53,7 @@ impl Phase for Xcp {
 
     fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
         // Section 3.3: "XCP responds to losses in a manner similar to TCP": RFC 5681 equation (4).
-        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(event.base / 2, control);
         Step::Stay
     }
 }

@@ -143,8 +143,7 @@ impl Phase for FastStart {
                 control.pacing = Rate::NONE;
                 control.droppable = false;
                 // RFC 5681 equation (4).
-                control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
-                control.cwnd = control.ssthresh;
+                event.reduce_to(event.base / 2, control);
                 Step::Over(event.trigger.into())
             }
             // The first segment arrived and others did not: start over, "almost as if a fast start had never been

@@ -136,8 +136,7 @@ impl Phase for JumpStart {
         }
         self.state = State::Recovering { retransmitted: self.retransmitted };
         // "the sender will halve its cwnd and retransmit the lost packet": RFC 5681 equation (4).
-        control.ssthresh = (event.base / 2).max(2 * u64::from(event.mss));
-        control.cwnd = control.ssthresh;
+        event.reduce_to(event.base / 2, control);
         Step::Over(event.trigger.into())
     }
 

@@ -144,8 +144,8 @@ pub struct Common {
     /// Segments declared lost.
     pub(crate) lost: u64,
     // The fields below are touched only out of order, or rarely.
-    /// The window was reduced for a mark, and the receiver is to learn of it.
-    pub(crate) reduced_for_mark: bool,
+    /// The window was reduced, and the receiver is to learn of it.
+    pub(crate) reduced: bool,
     /// A SYN with data is out and not answered.
     pub(crate) opening: bool,
     pub(crate) pacer: Pacer,
@@ -201,7 +201,7 @@ impl Common {
             timed_at: 0,
             min_rtt: u64::MAX,
             lost: 0,
-            reduced_for_mark: false,
+            reduced: false,
             opening: false,
             pacer: Pacer::default(),
             pace_at: u64::MAX,

@@ -212,11 +212,11 @@ where
     }
 
     fn ecn_flags(&mut self, repeated: bool) -> u64 {
-        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-        if repeated {
+        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable. In ns-2 they are, and carry CWR (`SetCWRonRetransmit_`).
+        if repeated && !self.stack.ns2 {
             return 0;
         }
-        let reduced = std::mem::take(&mut self.reduced_for_mark);
+        let reduced = std::mem::take(&mut self.reduced);
         packet::ECT | if reduced { packet::CWR_ECE } else { 0 }
     }
 

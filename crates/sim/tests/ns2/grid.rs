@@ -159,13 +159,13 @@ impl Cell {
         let limit = self.count("buffer") as u32;
         match self.text("queue") {
             "drop-tail" => QueueConfig::Packets(limit),
-            "red" => QueueConfig::Red(RedConfig {
+            "red" | "red-ecn" => QueueConfig::Red(RedConfig {
                 min: self.number("redmin"),
                 max: self.number("redmax"),
                 weight: 0.002,
                 max_p: 0.1,
                 gentle: true,
-                ecn: false,
+                ecn: self.marks(),
                 wait: true,
                 limit,
                 mean_bytes: None,
@@ -173,6 +173,10 @@ impl Cell {
             }),
             other => panic!("unknown queue {other}"),
         }
+    }
+
+    fn marks(&self) -> bool {
+        self.text("queue") == "red-ecn"
     }
 
     fn ack_policy(&self) -> AckPolicy {
@@ -199,6 +203,7 @@ impl Cell {
             initial_window: self.count("iw") as u32,
             initial_ssthresh: (ssthresh > 0).then_some(ssthresh),
             rto: RtoConfig { granularity: TICK, phase, ..ns2.rto },
+            ecn: self.marks(),
             ..ns2
         }
     }

@@ -103,6 +103,7 @@ fn kind(cell: &Cell) -> &str {
     match () {
         () if is("kind", "vegas") || is("kind", "hoe") => cell.text("kind"),
         () if is("queue", "red") => "RED, 20 runs each",
+        () if is("queue", "red-ecn") => "RED with marks, 20 runs each",
         () if cell.runs() > 1 => "random starts, 20 runs each",
         () if !is("flows", "1") => "several flows",
         () if cell.id().starts_with("slow-start") => "slow start alone",

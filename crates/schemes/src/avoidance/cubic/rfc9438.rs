@@ -6,7 +6,7 @@
 
 use super::{ONE, Parameters, Ruled};
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Nanos, Trigger, cube_root, cube_shift, mul_div, mul_div_round, mul_shift,
+    Ack, Congestion, Control, Entry, Nanos, cube_root, cube_shift, mul_div, mul_div_round, mul_shift,
 };
 
 /// The part of the window that an ACK covers is in 2^-18: for ACKs up to 16 KB the division then has operands
@@ -199,10 +199,8 @@ impl Ruled for Rfc9438 {
         // reduction on loss, max(ssthresh, 1) if on ECE; ssthresh = max(ssthresh, 2)". Section 4.8: a timeout
         // sets ssthresh the same way; the host sets cwnd.
         let reduced = Self::times(event.base, parameters.beta.0);
-        let floor = if event.trigger == Trigger::Mark { 1 } else { 2 };
         self.stage.cwnd_prior = cwnd;
-        control.cwnd = reduced.max(floor * u64::from(event.mss));
-        control.ssthresh = reduced.max(2 * u64::from(event.mss));
+        event.reduce_to(reduced, control);
         self.stage.begun = false;
         self.stage.reduced = true;
     }

@@ -138,7 +138,7 @@ impl Connection<Linux> {
         self.own.undo.ssthresh = None;
         if self.own.state < CaState::Cwr {
             self.own.undo.marker = None;
-            self.reduced_for_mark = true;
+            self.reduced = true;
             self.begin_reduction(now, Trigger::Mark);
             self.own.state = CaState::Cwr;
         }

@@ -14,7 +14,7 @@ impl Connection<Rfc> {
             return;
         }
         if ack.echoes_mark() {
-            self.on_mark(now);
+            self.on_mark(now, ack.seq);
         }
         // From here on SACKed segments count, including those that this ACK reports.
         self.orderly = false;
@@ -34,6 +34,7 @@ impl Connection<Rfc> {
         } else if self.max > self.una {
             self.duplicate_ack(now, port);
         }
+        self.own.echoed = false;
         let in_order = self.own.loss_state == LossState::Open
             && self.own.dup_acks == 0
             && self.own.early == 0
@@ -103,13 +104,31 @@ impl Connection<Rfc> {
         }
     }
 
-    /// A loss was found: the schemes reduce the window.
+    /// A loss was found: the schemes reduce the window, unless a mark of the same window has done so.
     pub(super) fn enter_recovery(&mut self, now: u64) {
-        self.own.recover = self.max;
+        let reduced = self.is_reduced_for_mark();
+        // ns-2 keeps the end of the marked window.
+        if !(reduced && self.stack.ns2) {
+            self.own.recover = self.max;
+        }
         self.own.loss_state = LossState::Recovery;
         self.own.timed = u32::MAX;
-        self.report(now, Trigger::Loss);
+        if reduced {
+            self.own.reduced_for = Some(Trigger::Loss);
+        } else {
+            self.report(now, Trigger::Loss);
+        }
         self.restart_rto(now);
+    }
+
+    /// RFC 3168 section 6.1.2: one reduction "in response to a series of dropped and/or CE packets from a single window of data".
+    pub(super) fn is_reduced_for_mark(&self) -> bool {
+        let window_is_open = if self.stack.ns2 {
+            self.una <= self.own.recover
+        } else {
+            self.own.marks.is_open(self.una.into())
+        };
+        self.own.reduced_for == Some(Trigger::Mark) && window_is_open
     }
 
     pub(crate) fn report_timeout(&mut self, now: u64) {
@@ -128,6 +147,9 @@ impl Connection<Rfc> {
             flight * self.mss
         };
         self.stats.episodes += 1;
+        self.own.reduced_for = Some(trigger);
+        // RFC 3168 section 6.1.2: CWR after a reduction "for any reason".
+        self.reduced = true;
         self.common.chain.on_congestion(&Congestion {
             now: Nanos(now),
             in_flight: flight * self.common.mss,
@@ -145,12 +167,18 @@ impl Connection<Rfc> {
         }
     }
 
-    /// RFC 3168 section 6.1.2: one reduction a round trip, none during loss recovery.
-    fn on_mark(&mut self, now: u64) {
-        if self.own.loss_state != LossState::Open || !self.own.marks.begin(self.una.into(), self.max.into()) {
-            return;
+    /// An ACK up to `ack` echoes a mark. RFC 3168 section 6.1.2: the ACK does not enlarge the window; one reduction a round trip, none
+    /// during loss recovery.
+    fn on_mark(&mut self, now: u64, ack: u32) {
+        // After a timeout the ACKs echo it until new data carries CWR, which waits for all retransmissions. In ns-2 these carry CWR.
+        self.own.echoed = self.stack.ns2 || self.own.loss_state != LossState::Loss;
+        let begins = if self.stack.ns2 {
+            self.ns2_begins_marked_window(ack)
+        } else {
+            self.own.loss_state == LossState::Open && self.own.marks.begin(self.una.into(), self.max.into())
+        };
+        if begins {
+            self.report(now, Trigger::Mark);
         }
-        self.reduced_for_mark = true;
-        self.report(now, Trigger::Mark);
     }
 }

@@ -18,7 +18,7 @@ use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use super::stack::{IdleRestart, Stack};
 use super::{AckIn, Port};
-use firstflight_contract::{Nanos, Signals};
+use firstflight_contract::{Nanos, Signals, Trigger};
 use firstflight_host::chain::Chain;
 use firstflight_host::episode::OncePerWindow;
 use firstflight_schemes::registry::AnyPhase;
@@ -67,6 +67,10 @@ pub(crate) struct Rfc {
     rescued: bool,
     after_timeout: bool,
     marks: OncePerWindow,
+    /// The last reduction of the window (ns-2's `last_cwnd_action_`).
+    reduced_for: Option<Trigger>,
+    /// The ACK at hand echoes a mark, and may not enlarge the window.
+    echoed: bool,
     validation: Validation,
     /// The first segment not acknowledged when sending resumed after the last idle time.
     resumed: u32,
@@ -95,6 +99,8 @@ impl Connection<Rfc> {
             rescued: false,
             after_timeout: false,
             marks: OncePerWindow::default(),
+            reduced_for: None,
+            echoed: false,
             validation: Validation::default(),
             resumed: 0,
             slow_after_timeout: false,

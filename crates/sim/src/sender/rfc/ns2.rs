@@ -5,7 +5,7 @@ use super::{DUP_THRESH, LossState, Rfc};
 use crate::sender::connection::Connection;
 use crate::sender::stack::Recovery;
 use crate::sender::{AckIn, Port};
-use firstflight_contract::{Ack, Nanos};
+use firstflight_contract::{Ack, Nanos, Trigger};
 
 impl Connection<Rfc> {
     /// Any ACK the short path does not take, under the `ns2` profile.
@@ -48,9 +48,20 @@ impl Connection<Rfc> {
     }
 
     /// `bugFix_` and `bugfix_ss_`: no second fast retransmit for losses of one window, whether the first recovery began with
-    /// a fast retransmit or a timeout. There is also none before the first acknowledgement.
+    /// a fast retransmit or a timeout. There is also none before the first acknowledgement. A window that a mark reduced has
+    /// one, and `enter_recovery` reduces nothing then.
     pub(super) fn ns2_may_retransmit(&self) -> bool {
-        self.una > self.own.recover || self.una == 1
+        self.una > self.own.recover || self.una == 1 || self.is_reduced_for_mark()
+    }
+
+    /// `ecn()`: a mark reduces the window unless a reduction for the same window did, and always after a timeout. It shares
+    /// `recover_` with the losses.
+    pub(super) fn ns2_begins_marked_window(&mut self, ack: u32) -> bool {
+        let begins = ack > self.own.recover || self.own.reduced_for == Some(Trigger::Timeout);
+        if begins {
+            self.own.recover = self.max;
+        }
+        begins
     }
 
     /// NewReno sends at most two segments for an ACK while it counts duplicates.

@@ -4,7 +4,7 @@ use super::{LossState, Rfc};
 use crate::sender::Port;
 use crate::sender::connection::{Connection, Rules};
 use crate::sender::stack::Recovery;
-use firstflight_contract::Nanos;
+use firstflight_contract::{Nanos, Trigger};
 
 impl Connection<Rfc> {
     pub(super) fn on_timeout(&mut self, now: u64, port: &mut impl Port) {
@@ -39,8 +39,12 @@ impl Connection<Rfc> {
         self.own.inflation = 0;
         self.own.slow_after_timeout = true;
         // RFC 5681 section 3.1: after a second timeout of the same segment "ssthresh is held constant".
-        if repeated && !self.stack.ns2 {
+        // ns-2's `timeout()` holds it as well if a mark was the last reason to reduce the window, however long ago.
+        let holds = if self.stack.ns2 { self.own.reduced_for == Some(Trigger::Mark) } else { repeated };
+        if holds {
             self.chain.lose_window(Nanos(now));
+            self.own.reduced_for = Some(Trigger::Timeout);
+            self.reduced = true;
         } else {
             self.report_timeout(now);
         }

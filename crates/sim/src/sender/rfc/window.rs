@@ -44,12 +44,14 @@ impl Connection<Rfc> {
     pub(crate) fn deliver_counting(
         &mut self,
         now: u64,
-        newly_and_advanced: (u32, u32),
+        (newly, advanced): (u32, u32),
         in_flight: u32,
         rtt: u64,
         flags: u32,
     ) {
-        self.notify_growth(now, newly_and_advanced, in_flight, rtt, flags);
+        // RFC 3168 section 6.1.2: no growth "in response to the receipt of an ECN-Echo ACK packet".
+        let advanced = if self.own.echoed { 0 } else { advanced };
+        self.notify_growth(now, (newly, advanced), in_flight, rtt, flags);
     }
 
     #[inline(always)]

@@ -44,7 +44,7 @@ array set cell {
 # duration  s
 # ssthresh  initial, packets; 0 is unlimited
 # iw        initial window, packets
-# queue     drop-tail | red (packet mode, gentle), redmin and redmax in packets
+# queue     drop-tail | red (packet mode, gentle) | red-ecn (the same, marks), redmin and redmax in packets
 # access    rate of the access links over the bottleneck's
 # seed      of ns-2's default stream: RED's draws and the phase of each flow's 10 ms clock
 # jitter    us; each flow starts later by a uniform draw from 0 to this
@@ -102,6 +102,7 @@ Agent/TCP set packetSize_ 1000
 Agent/TCP set useHeaders_ false
 Agent/TCP set window_ $unlimited
 Agent/TCP set windowInit_ $cell(iw)
+if {$cell(queue) eq "red-ecn"} { Agent/TCP set ecn_ true }
 
 # Applies the estimate, and sends new data on every second duplicate ACK.
 if {$cell(kind) eq "hoe"} { Agent/TCP/Newreno set newreno_changes_ 1 }
@@ -111,12 +112,13 @@ Queue/RED set bytes_ false
 Queue/RED set queue_in_bytes_ false
 Queue/RED set mean_pktsize_ 1000
 Queue/RED set gentle_ true
+Queue/RED set setbit_ [expr {$cell(queue) eq "red-ecn"}]
 Queue/RED set thresh_ $cell(redmin)
 Queue/RED set maxthresh_ $cell(redmax)
 Queue/RED set q_weight_ $cell(redweight)
 Queue/RED set linterm_ [expr {1.0 / $cell(redmaxp)}]
-set discipline [choose queue {drop-tail DropTail red RED}]
-set limit [choose queue [list drop-tail [expr {$cell(buffer) + 1}] red $cell(buffer)]]
+set discipline [choose queue {drop-tail DropTail red RED red-ecn RED}]
+set limit [choose queue [list drop-tail [expr {$cell(buffer) + 1}] red $cell(buffer) red-ecn $cell(buffer)]]
 
 set core_delay [expr {$cell(rtt) / 4.0}]
 set r1 [$ns node]
@@ -135,7 +137,7 @@ $tap target [$bottleneck set drophead_]
 [$bottleneck queue] drop-target $tap
 
 # Integrates the packets that wait over time; only where RED's queue is asked for, because it costs a little.
-if {$cell(queue) eq "red"} {
+if {$cell(queue) ne "drop-tail"} {
     set waiting [new Integrator]
     $drops set-pkts-integrator $waiting
     set enter [new SnoopQueue/In]

@@ -1,6 +1,7 @@
 //! CUBIC against hand calculations and against RFC 9438 in floating point.
 
 use super::*;
+use firstflight_contract::Trigger;
 
 const MSS: u64 = 1000;
 
