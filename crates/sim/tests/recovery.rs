@@ -252,9 +252,9 @@ fn a_probe_repeats_a_tail_that_has_arrived_and_its_report_still_counts() {
     assert_eq!(wire.0[5..].iter().map(|sent| sent.1).collect::<Vec<_>>(), [1]);
 }
 
-/// A sender with ECN, eight segments in flight from 1000 ms on and its window in congestion avoidance.
-fn eight_with_ecn(stack: Stack) -> (Sender, Departures) {
-    let stack = Stack { ecn: true, initial_window: 8, initial_ssthresh: Some(8), ..stack };
+/// A sender with ECN, `segments` in flight from 1000 ms on and its window in congestion avoidance.
+fn with_ecn(stack: Stack, segments: u32) -> (Sender, Departures) {
+    let stack = Stack { ecn: true, initial_window: segments, initial_ssthresh: Some(segments), ..stack };
     let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven());
     let mut wire = Departures::default();
     sender.open(1000 * MS, 100 * MS);
@@ -271,7 +271,7 @@ fn a_mark_halves_the_window_once_and_its_echoes_do_not_enlarge_it() {
     // RFC 3168 section 6.1.2: 8 / 2 = 4 at the first echo; the seven others acknowledge data of the same window and add nothing.
     // Without an echo four ACKs add one segment: 5.
     for stack in [stacks::rfc(), stacks::ns2()] {
-        let (mut sender, mut wire) = eight_with_ecn(stack);
+        let (mut sender, mut wire) = with_ecn(stack, 8);
         for seq in 1..=8 {
             sender.on_ack(1100 * MS, ack(seq, CWR_ECE), &mut wire);
             assert_eq!(sender.info().cwnd, 4.0, "after the ACK of {seq}");
@@ -287,7 +287,7 @@ fn a_mark_halves_the_window_once_and_its_echoes_do_not_enlarge_it() {
 fn a_loss_in_a_window_that_a_mark_reduced_is_retransmitted_and_reduces_nothing() {
     // The echo with the ACK of 0 halves 8 to 4. Then 1 is lost: the duplicates of 2, 3 and 4 retransmit it under the same window.
     for stack in [stacks::rfc(), stacks::ns2()] {
-        let (mut sender, mut wire) = eight_with_ecn(stack);
+        let (mut sender, mut wire) = with_ecn(stack, 8);
         sender.on_ack(1100 * MS, ack(1, CWR_ECE), &mut wire);
         for end in 3..=5 {
             let (low, high) = pack_blocks(1, &[(2, end)]);
@@ -303,19 +303,11 @@ fn a_loss_in_a_window_that_a_mark_reduced_is_retransmitted_and_reduces_nothing()
 fn a_mark_leaves_one_segment_and_a_loss_two() {
     // RFC 3168 section 6.1.2: the window "is bounded below by a value of one MSS", 3 / 2 = 1.5 here; RFC 5681 equation (4): ssthresh
     // of two segments. A loss leaves two.
-    let three = |stack: Stack| {
-        let stack = Stack { ecn: true, initial_window: 3, initial_ssthresh: Some(3), ..stack };
-        let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven());
-        let mut wire = Departures::default();
-        sender.open(1000 * MS, 100 * MS);
-        sender.write(1000 * MS, 100, 0, &mut wire);
-        (sender, wire)
-    };
     for stack in [stacks::rfc(), stacks::ns2()] {
-        let (mut sender, mut wire) = three(stack);
+        let (mut sender, mut wire) = with_ecn(stack, 3);
         sender.on_ack(1100 * MS, ack(1, CWR_ECE), &mut wire);
         assert_eq!((sender.info().cwnd, sender.info().ssthresh), (1.5, Some(2.0)));
-        let (mut sender, mut wire) = three(stack);
+        let (mut sender, mut wire) = with_ecn(stack, 3);
         sender.on_ack(1100 * MS, ack(1, 0), &mut wire);
         // 1 is lost. 4 is sent by limited transmit.
         for end in 3..=5 {
@@ -334,7 +326,7 @@ fn new_data_after_a_loss_carries_cwr() {
         (stacks::rfc(), [(1, false, false), (11, true, true)]),
         (stacks::ns2(), [(1, true, true), (11, true, false)]),
     ] {
-        let (mut sender, _) = eight_with_ecn(stack);
+        let (mut sender, _) = with_ecn(stack, 8);
         let mut wire = Flags::default();
         sender.on_ack(1100 * MS, ack(1, 0), &mut wire);
         for end in 3..=9 {
