@@ -10,8 +10,13 @@ use crate::library::Library;
 /// Replications by paper (its folder) and experiment.
 pub type Replications = BTreeMap<(String, String), u32>;
 
+/// Replications of an experiment with `seeds` of them, if a statement is undecided: twice as many, at most [`MOST_SEEDS`].
+pub fn more(seeds: u32) -> u32 {
+    (2 * seeds).min(MOST_SEEDS)
+}
+
 /// Replications that undecided statements need next, beyond `known`, and their cost in packet hops: each experiment behind
-/// such a statement gets twice its seeds, at most [`MOST_SEEDS`], the cheapest first, as long as the sum stays within `budget`.
+/// such a statement gets [`more`], the cheapest first, as long as the sum stays within `budget`.
 /// Lines that are undecided as a whole come before lines of which a part is.
 pub fn next(
     library: &Library,
@@ -43,7 +48,7 @@ pub fn next(
                 if experiment.replications < 2 || !(2..MOST_SEEDS).contains(&seeds) {
                     continue;
                 }
-                let more = (2 * seeds).min(MOST_SEEDS);
+                let more = more(seeds);
                 let cost = measured.packet_hops / u64::from(seeds) * u64::from(more - seeds);
                 candidates.insert((cost, paper.folder.clone(), name.to_owned(), more));
             }

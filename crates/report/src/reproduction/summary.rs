@@ -63,7 +63,7 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         "Five papers on the start of TCP connections contain {} numbers, orders and claims about results, with values that the papers \
          state. Their verdicts: {}. Of those that match, {fitted} use a value that was fitted to a number of the paper, and {chosen} \
          have two or more readings in the paper, of which the better is judged. {} further lines are of a paper whose numbers are lost: \
-         they are judged with assumed values, and are not counted above. {} more are constants and arithmetic: {} of them hold in the \
+         they are judged with assumed values, and are not counted above. {} more are constants and arithmetic, of which {} hold in the \
          scenarios and the registry.\n\n",
         known.len(),
         words.join(", "),
@@ -106,7 +106,9 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
         whose tolerances are [one table for all papers]({WORDS}). A statement **holds** if the 95 % interval of the mean, paired by \
         seed, lies on its side of the border, and stays away from the border by a tenth of the distance; it **fails** if the interval \
         lies as far on the other side; else it is **undecided**. Undecided statements get further seeds, twice as many each time and \
-        at most {MOST_SEEDS}, within a bound of the work (`--further`). Papers of 2000 to 2011 show single runs: beside the interval \
+        at most {MOST_SEEDS}, within a bound of the work (`--further`). Each further look is a further chance of an error: without any \
+        difference 4 % of the statements are decided with 3 seeds, and 14 % if they get up to {MOST_SEEDS}; with 10 seeds, 3 and 9 % \
+        ([table](../papers.md#further-seeds)). Papers of 2000 to 2011 show single runs: beside the interval \
         stand the share of single runs that show the statement, and the interval in which one further run lies.\n\n\
         - **matches**: every statement holds.\n- **partly**: some hold, some fail.\n- **undecided**: none fails, some are undecided.\n\
         - **differs**: none holds, at least one fails.\n- **refuted by its own set-up**: it fails, and the paper's own numbers rule it out.\n\

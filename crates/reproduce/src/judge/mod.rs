@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use bench::Bench;
+pub use statement::decided;
 use statement::{check, singly};
 
 use crate::checked::{Checked, Outcome, Share};

@@ -107,20 +107,8 @@ impl Margin {
         (self.values[index], self.inclusive)
     }
 
-    /// Decides over the replications: the interval must be clear of zero by a tenth of the mean.
     fn outcome(&self) -> Outcome {
-        let (mean, ci95) = mean_ci95(&self.values);
-        let Some([low, high]) = ci95.filter(|[low, high]| low < high) else {
-            return sign((mean, self.inclusive));
-        };
-        let tenth = 0.1 * mean.abs();
-        match (low >= tenth && low > 0.0, high <= -tenth && high < 0.0) {
-            (true, _) => Outcome::Holds,
-            (_, true) => Outcome::Fails,
-            // A value that is missing decides against the statement.
-            _ if !mean.is_finite() => Outcome::Fails,
-            _ => Outcome::Undecided,
-        }
+        decided(&self.values, self.inclusive)
     }
 
     /// Replications at which an undecided margin would be decided if its mean and its deviation stayed as they are;
@@ -133,6 +121,24 @@ impl Margin {
         let deviation = (ci95?[1] - mean) / half_width(self.values.len() as u32);
         let decides = |count: &u32| half_width(*count) * deviation <= 0.9 * mean.abs();
         Some((self.values.len() as u32 + 1..=MOST_SEEDS).find(decides).unwrap_or(MOST_SEEDS + 1))
+    }
+}
+
+/// Outcome of the distances of a statement from its border, one a replication and above zero where the statement holds
+/// (`inclusive`: or at zero). The 95 % interval of the mean must be clear of zero by a tenth of the mean; without an interval
+/// the sign of the mean decides.
+pub fn decided(distances: &[f64], inclusive: bool) -> Outcome {
+    let (mean, ci95) = mean_ci95(distances);
+    let Some([low, high]) = ci95.filter(|[low, high]| low < high) else {
+        return sign((mean, inclusive));
+    };
+    let tenth = 0.1 * mean.abs();
+    match (low >= tenth && low > 0.0, high <= -tenth && high < 0.0) {
+        (true, _) => Outcome::Holds,
+        (_, true) => Outcome::Fails,
+        // A value that is missing decides against the statement.
+        _ if !mean.is_finite() => Outcome::Fails,
+        _ => Outcome::Undecided,
     }
 }
 
