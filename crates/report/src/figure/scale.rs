@@ -72,8 +72,8 @@ impl Scale {
             let every = (apart / decade).ceil().max(1.0) as i32;
             let exponents = (self.from.floor() as i32)..=(self.until.ceil() as i32);
             let steps = exponents.filter(|exponent| exponent % every == 0);
-            let all =
-                steps.flat_map(|exponent| digits.iter().map(move |&digit| Step { digit, exponent }.times(1)));
+            let all = steps
+                .flat_map(|exponent| digits.iter().map(move |&digit| Step { digit, exponent }.tick(1, 0.0)));
             let hair = 1e-9;
             let within =
                 |tick: &Tick| (self.from - hair..=self.until + hair).contains(&libm::log10(tick.value));
@@ -82,7 +82,11 @@ impl Scale {
         let least = (self.until - self.from) * apart / length;
         let step = Step::at_least(least);
         let first = (self.from / step.value()).ceil() as i64;
-        (first..).map(|multiple| step.times(multiple)).take_while(|tick| tick.value <= self.until).collect()
+        let largest = self.from.abs().max(self.until.abs());
+        (first..)
+            .map(|multiple| step.tick(multiple, largest))
+            .take_while(|tick| tick.value <= self.until)
+            .collect()
     }
 }
 
@@ -110,21 +114,28 @@ impl Step {
     }
 
     fn value(self) -> f64 {
-        self.times(1).value
+        self.times(1)
     }
 
     /// A multiple of the step, rounded once.
-    fn times(self, multiple: i64) -> Tick {
+    fn times(self, multiple: i64) -> f64 {
         let ten: f64 = (0..self.exponent.unsigned_abs()).map(|_| 10.0).product();
         let digits = (multiple * self.digit) as f64;
-        let value = if self.exponent < 0 { digits / ten } else { digits * ten };
-        // Six digits and more would lie over the title of the axis.
-        let (shown, unit) = match self.exponent {
-            6.. if value != 0.0 => (value / 1e6, "M"),
-            4.. if value != 0.0 => (value / 1e3, "k"),
-            _ => (value, ""),
+        if self.exponent < 0 { digits / ten } else { digits * ten }
+    }
+
+    /// Tick at a multiple of the step, on an axis whose values are at most `largest` away from zero.
+    fn tick(self, multiple: i64, largest: f64) -> Tick {
+        let value = self.times(multiple);
+        // Five characters and more would lie over the title of the axis.
+        let (shown, unit, power) = match self.exponent {
+            _ if value == 0.0 => (value, "", 0),
+            5 if largest >= 1e6 => (value / 1e6, "M", 6),
+            6.. => (value / 1e6, "M", 6),
+            4.. => (value / 1e3, "k", 3),
+            _ => (value, "", 0),
         };
-        let label = format!("{shown:.*}{unit}", self.exponent.min(0).unsigned_abs() as usize);
+        let label = format!("{shown:.*}{unit}", (self.exponent - power).min(0).unsigned_abs() as usize);
         Tick { value, label: label.replace('-', "\u{2212}") }
     }
 }
@@ -148,6 +159,7 @@ mod tests {
         assert_eq!(labels([0.0, 6000.0], [0.0, 100.0], 30.0), ["0", "2000", "4000", "6000"]);
         assert_eq!(labels([0.0, 2e5], [0.0, 100.0], 30.0), ["0", "100k", "200k"]);
         assert_eq!(labels([-2e6, 2e6], [0.0, 100.0], 30.0), ["\u{2212}2M", "0", "2M"]);
+        assert_eq!(labels([0.0, 1.2e6], [0.0, 100.0], 30.0), ["0", "0.5M", "1.0M"]);
     }
 
     #[test]
