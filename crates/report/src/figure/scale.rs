@@ -127,11 +127,10 @@ impl Step {
     /// Tick at a multiple of the step, on an axis whose values are at most `largest` away from zero.
     fn tick(self, multiple: i64, largest: f64) -> Tick {
         let value = self.times(multiple);
-        // Five characters and more would lie over the title of the axis.
+        // Six digits, and thousands of thousands such as 1500k, would lie over the title of the axis.
         let (shown, unit, power) = match self.exponent {
             _ if value == 0.0 => (value, "", 0),
-            5 if largest >= 1e6 => (value / 1e6, "M", 6),
-            6.. => (value / 1e6, "M", 6),
+            exponent if exponent >= 6 || (exponent == 5 && largest >= 1e6) => (value / 1e6, "M", 6),
             4.. => (value / 1e3, "k", 3),
             _ => (value, "", 0),
         };
