@@ -516,17 +516,19 @@ fn checked(one: &Checked) -> String {
             point.at.join(", "),
             point.paper(),
             point.ns2(),
+            point.paired(),
             point.here(),
             point.interval(),
             point.one_run(),
             outcome,
         ]
     };
-    let rows: Vec<[String; 7]> = one.points.iter().map(row).collect();
+    let rows: Vec<[String; 8]> = one.points.iter().map(row).collect();
     let columns = [
         ("at", Left),
         ("paper", Right),
         ("ns-2", Right),
+        (&one.paired().unwrap_or_default(), Right),
         ("here", Right),
         ("95 %", Right),
         ("one run", Right),

@@ -85,6 +85,9 @@ pub struct PointOf {
     /// Value of each side in ns-2, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns2: Option<Vec<Option<f64>>>,
+    /// The sides over the seeds that ns-2 ran, if it ran fewer than ran here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<Paired>,
     /// Ratio to the paper: measured over expected; of an order, the side that the paper has as the larger over the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Ratio>,
@@ -93,6 +96,23 @@ pub struct PointOf {
     /// Replications at which it would be decided, as [`Checked::needs`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<u32>,
+}
+
+/// Words for the seeds that ns-2 ran.
+pub fn first_seeds(seeds: usize) -> String {
+    match seeds {
+        1 => "seed 1".into(),
+        _ => format!("seeds 1 to {seeds}"),
+    }
+}
+
+/// Values here over the seeds that ns-2 ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paired {
+    /// The seeds: 1 to this.
+    pub seeds: usize,
+    /// Mean over these seeds of each side, from left to right.
+    pub measured: Vec<Option<f64>>,
 }
 
 /// A ratio, its 95 % interval, and its value in ns-2.
@@ -131,6 +151,16 @@ impl Checked {
             _ => String::new(),
         };
         format!("{holds}{reading}{single}.{apart}")
+    }
+
+    /// Seeds that ns-2 ran; `None` if it has no value, or ran as many as ran here.
+    pub fn seeds_of_ns2(&self) -> Option<usize> {
+        self.points.iter().find_map(|point| Some(point.paired.as_ref()?.seeds))
+    }
+
+    /// Head of the column of [`PointOf::paired`]; `None` if no point has such values.
+    pub fn paired(&self) -> Option<String> {
+        Some(format!("here, {}", first_seeds(self.seeds_of_ns2()?)))
     }
 
     /// Least, median and largest ratio to the paper over the points; `None` for few points.
@@ -181,6 +211,11 @@ impl PointOf {
     /// The values of ns-2 as text; empty if unknown.
     pub fn ns2(&self) -> String {
         self.ns2.as_deref().map_or(String::new(), sides)
+    }
+
+    /// The measured values over the seeds that ns-2 ran as text; empty if ns-2 ran all, or none.
+    pub fn paired(&self) -> String {
+        self.paired.as_ref().map_or(String::new(), |paired| sides(&paired.measured))
     }
 
     /// The measured values as text.

@@ -114,13 +114,26 @@ pub struct Fitted {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ns2 {
-    /// The command.
+    /// The command. With `seeds`, `$N` stands for the seed.
     pub command: String,
+    /// The command replays the connections of the runs here with the seeds 1 to `seeds`, and the values are means over these. `None` if
+    /// it draws no connections, or its own.
+    pub seeds: Option<u32>,
     /// Remarks.
     #[serde(default)]
     pub about: String,
     /// The values.
     pub cells: Vec<Ns2Cells>,
+}
+
+impl Ns2 {
+    /// The command as a line for the shell, which runs it with each seed.
+    pub fn shell(&self) -> String {
+        match self.seeds {
+            Some(seeds) => format!("for N in $(seq {seeds}); do {}; done", self.command),
+            None => self.command.clone(),
+        }
+    }
 }
 
 /// Values of a metric in ns-2.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use firstflight_reproduce::checked::Outcome;
+use firstflight_reproduce::checked::{Outcome, Paired};
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
@@ -286,6 +286,58 @@ fn values_of_ns_2_are_kept_beside_the_measured_ones() {
     let rows = verdicts(&Folder::new(&[("x/ns2.toml", ns2)]));
     let given: Vec<_> = rows[0].statements[0].points.iter().map(|point| point.ns2.clone()).collect();
     assert_eq!(given, [Some(vec![None]), Some(vec![Some(0.49)])]);
+}
+
+/// Both points of an experiment with the values of three seeds each.
+fn with_three_seeds(ns2: &str, values: [f64; 6]) -> Vec<Judged> {
+    let experiment = EXPERIMENT.replace("replications = 2", "replications = 3");
+    let library = Folder::new(&[("x/ns2.toml", ns2), ("x/experiments/halves.toml", &experiment)]).library();
+    let mut evidence = measure(&library, &none(), &Silent).unwrap_or_else(|error| panic!("{error}"));
+    let halves = evidence.papers.get_mut("x").expect("the paper").experiments.get_mut("halves");
+    halves.expect("the experiment").metrics.get_mut("second").expect("the metric").values = values.into();
+    judge(&library, &evidence, "not run")
+}
+
+#[test]
+fn beside_fewer_seeds_of_ns_2_stand_our_values_of_the_same_seeds() {
+    let ns2 = |seeds: u32| {
+        format!(
+            "[[measured]]\nseeds = {seeds}\ncommand = \"ns x.tcl arrivals-$N.txt\"\n\
+             cells = [{{ metric = \"halves.second\", at = [\"rate=5 Mbit/s\"], values = [0.49] }}]\n"
+        )
+    };
+    let values = [0.2, 0.3, 0.4, 0.5, 0.6, 1.0];
+    let paired = |row: &Judged, statement: usize| -> Vec<_> {
+        row.statements[statement].points.iter().map(|point| point.paired.clone()).collect()
+    };
+    let rows = with_three_seeds(&ns2(2), values);
+    assert_eq!(rows[0].statements[0].points[1].measured, [Some(0.7)]);
+    // ns-2 has no value at the first point. The mean of 0.5 and 0.6 at the second.
+    let second = Paired { seeds: 2, measured: vec![Some(0.55)] };
+    assert_eq!(paired(&rows[0], 0), [None, Some(second)]);
+    assert_eq!(rows[0].statements[0].paired().as_deref(), Some("here, seeds 1 to 2"));
+    // `first > second`: ns-2 has a value of one side only, hence no pair.
+    assert_eq!(paired(&rows[1], 0), [None, None]);
+    // As many seeds as ran here, or more than a user ran.
+    for seeds in [3, 4] {
+        let rows = with_three_seeds(&ns2(seeds), values);
+        assert_eq!((paired(&rows[0], 0), rows[0].statements[0].paired()), (vec![None, None], None));
+    }
+}
+
+#[test]
+fn values_of_a_metric_in_ns_2_have_the_same_seeds() {
+    let of = |seeds: &str, rate: &str| {
+        format!(
+            "[[measured]]\n{seeds}command = \"ns x.tcl\"\n\
+             cells = [{{ metric = \"halves.second\", at = [\"rate={rate} Mbit/s\"], values = [0.49] }}]\n"
+        )
+    };
+    let ns2 = of("seeds = 2\n", "2.5") + &of("", "5");
+    let rows = verdicts(&Folder::new(&[("x/ns2.toml", &ns2)]));
+    let problem =
+        "ns2: halves.second at [\"rate=5 Mbit/s\"] has no seeds, an earlier value 2 seeds; expected the same";
+    assert_eq!(rows[0].why, problem);
 }
 
 #[derive(Default)]

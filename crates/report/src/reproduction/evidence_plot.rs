@@ -3,6 +3,7 @@
 use firstflight_reproduce::checked::{Checked, PointOf};
 use firstflight_reproduce::judge::Judged;
 
+use super::plot::name_of_ns2;
 use crate::figure::{Axis, Course, Figure, Mark, Panel, Pattern, Point, Shape, Spacing, Stroke, Tone};
 
 const HEIGHT: u32 = 200;
@@ -60,7 +61,7 @@ fn panel(one: &Checked, numbered: bool, first: bool) -> Panel {
         marks.push(Mark { name: None, tone, pattern, shape: Shape::Points(dots) });
         let crosses = known(&|point| *point.ns2.as_ref()?.get(side)?);
         if !crosses.is_empty() {
-            let name = (first && side == 0).then(|| "ns-2 today".to_owned());
+            let name = (first && side == 0).then(|| name_of_ns2(one.seeds_of_ns2()));
             marks.push(Mark { name, tone, pattern, shape: Shape::Crosses(crosses) });
         }
     }

@@ -135,7 +135,7 @@ pub(super) fn lines(library: &Library, paper: &Paper, ours: &Measurements, judge
                 false => format!("{} at {}", code_cell(&one.metric), cell(&one.at.join(", "))),
             });
             let values = values.collect::<Vec<_>>().join("; ");
-            out += &format!("| {}{about} | {values} |\n", code_cell(&given.command));
+            out += &format!("| {}{about} | {values} |\n", code_cell(&given.shell()));
         }
     }
     out
@@ -196,6 +196,8 @@ fn checked(one: &Checked) -> String {
     let mut head = vec!["at"];
     head.extend(paper.then_some("paper"));
     head.extend(ns2.then_some("ns-2 today"));
+    let paired = one.paired();
+    head.extend(paired.as_deref());
     head.extend(["here", "95 %"]);
     head.extend(random.then_some("one run"));
     head.push("holds");
@@ -204,6 +206,7 @@ fn checked(one: &Checked) -> String {
         let mut cells = vec![cell(&point.at.join(", "))];
         cells.extend(paper.then(|| point.paper()));
         cells.extend(ns2.then(|| point.ns2()));
+        cells.extend(paired.as_ref().map(|_| point.paired()));
         cells.extend([point.here(), point.interval()]);
         cells.extend(random.then(|| point.one_run()));
         cells.push(match point.outcome {
@@ -220,4 +223,38 @@ fn checked(one: &Checked) -> String {
         out += &format!("\nRatio over the points: {least:.3} to {most:.3}, median {median:.3}.\n");
     }
     out + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_values_of_the_seeds_of_ns_2_have_a_column_if_ns_2_ran_fewer() {
+        let point = |at: &str, ns2: &str| {
+            format!(
+                r#"{{ "at": ["{at}"], "expected": null, "measured": [3, 2], "ci95": [0.5, 1.5], "outcome": "holds"{ns2} }}"#
+            )
+        };
+        let page = |points: [String; 2]| {
+            let points = points.join(", ");
+            let text = format!(
+                r#"{{ "id": "X.1", "that": "a > b", "judged": true, "outcome": "holds", "points": [{points}] }}"#
+            );
+            checked(&serde_json::from_str(&text).expect("a statement"))
+        };
+        let all = r#", "ns2": [4, 1]"#;
+        let fewer = r#", "ns2": [4, 1], "paired": { "seeds": 2, "measured": [5, 0] }"#;
+        let table = page([point("one", fewer), point("two", "")]);
+        let rows = "\n\
+            | at | ns-2 today | here, seeds 1 to 2 | here | 95 % | holds |\n\
+            |---|--:|--:|--:|--:|--:|\n\
+            | one | 4 : 1 | 5 : 0 | 3 : 2 | 0.5 to 1.5 | yes |\n\
+            | two |  |  | 3 : 2 | 0.5 to 1.5 | yes |\n";
+        assert!(table.contains(rows), "{table}");
+        let table = page([point("one", all), point("two", "")]);
+        let rows =
+            "\n| at | ns-2 today | here | 95 % | holds |\n|---|--:|--:|--:|--:|\n| one | 4 : 1 | 3 : 2 |";
+        assert!(table.contains(rows), "{table}");
+    }
 }

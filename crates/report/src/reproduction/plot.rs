@@ -1,5 +1,6 @@
 //! A figure of a paper, drawn from measured values, with the points that the paper prints and those of ns-2.
 
+use firstflight_reproduce::checked::first_seeds;
 use firstflight_reproduce::figure::{Figure as Described, Panel as DescribedPanel};
 use firstflight_reproduce::judge::Bench;
 use firstflight_study::stats::mean_ci95;
@@ -29,11 +30,17 @@ pub(super) fn experiments(figure: &Described) -> impl Iterator<Item = &str> {
     figure.panels.iter().flat_map(|panel| panel.show.chain.experiments())
 }
 
+/// Name of the points of ns-2 in a legend, with their seeds if ns-2 ran fewer than ran here.
+pub(super) fn name_of_ns2(fewer: Option<usize>) -> String {
+    fewer.map_or("ns-2 today".into(), |seeds| format!("ns-2 today, {}", first_seeds(seeds)))
+}
+
 /// A line: its name, its points with their intervals, and the points of ns-2.
 struct Line {
     name: String,
     points: Vec<(f64, f64, Option<[f64; 2]>)>,
     ns2: Vec<(f64, f64)>,
+    of_ns2: String,
 }
 
 pub(super) fn svg(figure: &Described, bench: &Bench<'_>) -> Result<String, String> {
@@ -88,6 +95,7 @@ fn lines(figure: &Described, panel: &DescribedPanel, bench: &Bench<'_>) -> Resul
         .axis(&figure.x)
         .ok_or_else(|| format!("no axis \"{}\" is open in {}", figure.x, panel.show.text))?;
     let ns2 = bench.ns2(expression).filter(|other| other.axes == array.axes);
+    let of_ns2 = name_of_ns2(bench.paired(expression).map(|first| first.samples));
     let mut lines: Vec<Line> = vec![];
     for index in 0..array.points() {
         let place = array.place(index);
@@ -96,7 +104,7 @@ fn lines(figure: &Described, panel: &DescribedPanel, bench: &Bench<'_>) -> Resul
         let line = match lines.iter().position(|line| line.name == name) {
             Some(known) => &mut lines[known],
             None => {
-                lines.push(Line { name, points: vec![], ns2: vec![] });
+                lines.push(Line { name, points: vec![], ns2: vec![], of_ns2: of_ns2.clone() });
                 lines.last_mut().expect("just put there")
             }
         };
@@ -163,7 +171,7 @@ fn marks(
     for line in lines.iter().filter(|line| !line.ns2.is_empty()) {
         let shape = Shape::Crosses(line.ns2.clone());
         let (tone, pattern) = look(&line.name);
-        marks.push(Mark { name: legend.once("ns-2 today"), tone, pattern, shape });
+        marks.push(Mark { name: legend.once(&line.of_ns2), tone, pattern, shape });
     }
     for printed in figure.printed.iter().filter(|printed| printed.panel == panel) {
         let shape = Shape::Rings(printed.points.iter().map(|&[x, y]| (x, y)).collect());

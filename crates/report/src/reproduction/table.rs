@@ -1,17 +1,19 @@
 //! A table of a paper, beside the measured values.
 
+use firstflight_reproduce::checked::first_seeds;
 use firstflight_reproduce::figure::Table;
 use firstflight_reproduce::judge::Bench;
 use firstflight_study::stats::mean_ci95;
 
 use super::markdown::cell;
 
-/// The table in Markdown. Each row has the printed values, those of ns-2 if known, and the measured ones with the
-/// half-width of their 95 % interval.
+/// The table in Markdown. Each row has the printed values, those of ns-2 if known, beside them ours of the same seeds if ns-2 ran
+/// fewer, and the measured ones with the half-width of their 95 % interval.
 pub(super) fn markdown(table: &Table, bench: &Bench<'_>) -> Result<String, String> {
     let shown = table.show.as_ref().ok_or("a table that is shown needs `show`")?;
     let array = bench.ours().evaluate(&shown.chain.first)?;
     let ns2 = bench.ns2(&shown.chain.first).filter(|other| other.axes == array.axes);
+    let paired = bench.paired(&shown.chain.first).filter(|other| other.axes == array.axes);
     let axis =
         |name: &str| array.axis(name).ok_or_else(|| format!("no axis \"{name}\" is open in {}", shown.text));
     let columns = if table.columns.is_empty() { None } else { Some(axis(&table.columns)?) };
@@ -56,6 +58,11 @@ pub(super) fn markdown(table: &Table, bench: &Bench<'_>) -> Result<String, Strin
                 (0..column_names.len()).map(|column| other.at(index(row, column))[0]).collect();
             if values.iter().any(|value| value.is_finite()) {
                 line("ns-2 today", values.into_iter().map(number).collect());
+                if let Some(first) = &paired {
+                    let values =
+                        (0..column_names.len()).map(|column| mean_ci95(first.at(index(row, column))).0);
+                    line(&format!("here, {}", first_seeds(first.samples)), values.map(number).collect());
+                }
             }
         }
         let ours = |column: usize| {

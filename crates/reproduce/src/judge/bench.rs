@@ -26,33 +26,67 @@ impl Source for Other {
     }
 }
 
+/// The measured values over the seeds that ns-2 ran; those that ns-2 does not have over all.
+struct Paired<'a> {
+    ours: &'a Measurements,
+    /// Where ns-2 ran fewer seeds than ran here.
+    first: BTreeMap<(String, String), Array>,
+}
+
+impl Source for Paired<'_> {
+    fn metric(&self, experiment: &str, metric: &str) -> Result<&Array, String> {
+        let first = self.first.get(&(experiment.to_owned(), metric.to_owned()));
+        first.map_or_else(|| self.ours.metric(experiment, metric), Ok)
+    }
+}
+
 /// The measured values of a paper, and those of ns-2.
 pub struct Bench<'a> {
     ours: &'a Measurements,
     ns2: Other,
+    paired: Paired<'a>,
 }
 
 impl<'a> Bench<'a> {
     /// Measurements without values of ns-2.
     #[cfg(test)]
     pub(super) fn alone(ours: &'a Measurements) -> Self {
-        Self { ours, ns2: Other { values: BTreeMap::new(), settings: BTreeMap::new() } }
+        Self {
+            ours,
+            ns2: Other { values: BTreeMap::new(), settings: BTreeMap::new() },
+            paired: Paired { ours, first: BTreeMap::new() },
+        }
     }
 
     /// Joins the measurements of a paper with its values of ns-2.
     ///
     /// # Errors
-    /// If a value of ns-2 does not fit an experiment.
+    /// If a value of ns-2 does not fit an experiment, or values of a metric have different seeds.
     pub fn of(paper: &Paper, ours: &'a Measurements) -> Result<Self, String> {
         let mut values = BTreeMap::new();
-        for given in paper.ns2.iter().flat_map(|measured| &measured.cells) {
+        let mut seeds = BTreeMap::new();
+        for (given, ran) in paper.ns2.iter().flat_map(|one| one.cells.iter().map(|given| (given, one.seeds)))
+        {
             let (experiment, metric) = given
                 .metric
                 .split_once('.')
                 .ok_or_else(|| format!("ns2: {}: expected experiment.metric", given.metric))?;
             // An experiment that was not run has no array to fill.
             let Ok(array) = ours.metric(experiment, metric) else { continue };
-            let slot = values.entry((experiment.to_owned(), metric.to_owned())).or_insert_with(|| Array {
+            let key = (experiment.to_owned(), metric.to_owned());
+            let known = *seeds.entry(key.clone()).or_insert(ran);
+            if known != ran {
+                let text =
+                    |seeds: Option<u32>| seeds.map_or("no seeds".into(), |seeds| format!("{seeds} seeds"));
+                return Err(format!(
+                    "ns2: {} at {:?} has {}, an earlier value {}; expected the same",
+                    given.metric,
+                    given.at,
+                    text(ran),
+                    text(known)
+                ));
+            }
+            let slot = values.entry(key).or_insert_with(|| Array {
                 axes: array.axes.clone(),
                 samples: 1,
                 values: vec![f64::NAN; array.points()],
@@ -68,12 +102,33 @@ impl<'a> Bench<'a> {
                 }
             }
         }
-        Ok(Self { ours, ns2: Other { values, settings } })
+        let first = seeds.into_iter().filter_map(|(key, seeds)| {
+            let all = ours.metric(&key.0, &key.1).ok()?;
+            Some((key, samples(all, seeds? as usize)?))
+        });
+        Ok(Self { ours, paired: Paired { ours, first: first.collect() }, ns2: Other { values, settings } })
     }
 
     /// Evaluates expressions over the measured values.
     pub fn ours(&self) -> Reading<'_, Measurements> {
         Reading::of(self.ours)
+    }
+
+    /// Evaluates expressions over the seeds that ns-2 ran.
+    pub(super) fn in_seeds_of_ns2(&self) -> Reading<'_, impl Source> {
+        Reading::of(&self.paired)
+    }
+
+    /// Our values over the seeds that ns-2 ran; `None` if ns-2 has no value, or as many seeds as ran here.
+    pub fn paired(&self, expression: &Expression) -> Option<Array> {
+        self.has_more_seeds(expression).then(|| self.in_seeds_of_ns2().evaluate(expression).ok())?
+    }
+
+    /// Whether ns-2 ran fewer seeds than ran here of a metric of the expression.
+    pub(super) fn has_more_seeds(&self, expression: &Expression) -> bool {
+        expression.has_metric(&|experiment: &str, metric: &str| {
+            self.paired.first.contains_key(&(experiment.to_owned(), metric.to_owned()))
+        })
     }
 
     /// Replications of an experiment; 1 if it was not run.
@@ -99,6 +154,12 @@ impl<'a> Bench<'a> {
         };
         expression.has_metric(&given)
     }
+}
+
+/// The first samples of each point; `None` if there are no more than these.
+fn samples(all: &Array, first: usize) -> Option<Array> {
+    let values = all.values.chunks(all.samples).flat_map(|each| each.iter().take(first).copied());
+    (first < all.samples).then(|| Array { axes: all.axes.clone(), samples: first, values: values.collect() })
 }
 
 /// Puts values of ns-2 at their points.

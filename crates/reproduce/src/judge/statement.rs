@@ -4,9 +4,9 @@ use firstflight_study::stats::{mean_ci95, t_975};
 use firstflight_study::sweep::Array;
 
 use super::{Bench, MOST_SEEDS};
-use crate::checked::{Checked, Outcome, PointOf, Ratio, Share};
+use crate::checked::{Checked, Outcome, Paired, PointOf, Ratio, Share};
 use crate::claim::{Holds, Statement};
-use crate::expression::Relation;
+use crate::expression::{Reading, Relation, Source};
 use crate::number::rounded;
 use crate::words::Tolerance;
 
@@ -67,7 +67,7 @@ pub(super) fn check(statement: &Statement, id: String, judged: bool, bench: &Ben
 
 /// Whether each single run shows the statement.
 pub(super) fn singly(statement: &Statement, bench: &Bench<'_>) -> Vec<bool> {
-    let Ok(sides) = aligned(statement, bench) else { return vec![] };
+    let Ok(sides) = aligned(statement, bench.ours()) else { return vec![] };
     let seeds = sides.iter().map(|side| side.samples).filter(|count| *count > 1).min().unwrap_or(1);
     let points = spoken(statement, &sides[0]);
     let value = |side: &Array, index: usize, seed: usize| {
@@ -148,9 +148,9 @@ fn sign((value, inclusive): (f64, bool)) -> Outcome {
 }
 
 /// The sides of a statement, repeated along the axes that only other sides have. A value has one side.
-fn aligned(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<Array>, String> {
+fn aligned(statement: &Statement, values: Reading<'_, impl Source>) -> Result<Vec<Array>, String> {
     let sides: Vec<Array> =
-        statement.that.sides().map(|side| bench.ours().evaluate(side)).collect::<Result<_, _>>()?;
+        statement.that.sides().map(|side| values.evaluate(side)).collect::<Result<_, _>>()?;
     let zero = sides.iter().try_fold(Array::number(0.0), |sum, side| sum.with(side, |_, _| 0.0))?;
     sides.iter().map(|side| zero.with(side, |_, value| value)).collect()
 }
@@ -237,10 +237,26 @@ fn finite_range(ends: Option<[f64; 2]>) -> Option<[f64; 2]> {
     ends.filter(|ends| ends.iter().all(|end| end.is_finite())).map(|ends| ends.map(rounded))
 }
 
+/// The sides over the seeds that ns-2 ran; `None` if ns-2 has no value, or as many seeds as ran here.
+fn paired(statement: &Statement, bench: &Bench<'_>) -> Option<Vec<Array>> {
+    if !statement.that.sides().any(|side| bench.has_more_seeds(side)) {
+        return None;
+    }
+    aligned(statement, bench.in_seeds_of_ns2()).ok()
+}
+
+/// The paired values of one point, if ns-2 has one.
+fn paired_at(paired: Option<&Vec<Array>>, index: usize, ns2: Option<&Vec<Option<f64>>>) -> Option<Paired> {
+    let sides = paired.filter(|_| ns2.is_some_and(|sides| sides.iter().any(Option::is_some)))?;
+    let measured = sides.iter().map(|side| finite(mean_ci95(side.at(index)).0)).collect();
+    Some(Paired { seeds: sides[0].samples, measured })
+}
+
 /// Compares values with the expected ones.
 fn values(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, String> {
     let array = bench.ours().evaluate(&statement.that.first)?;
     let ns2 = bench.ns2(&statement.that.first);
+    let paired = paired(statement, bench);
     if array.points() != statement.is.len() {
         let open: Vec<&str> = array.axes.iter().map(|axis| axis.name.as_str()).collect();
         let (points, expected) = (array.points(), statement.is.len());
@@ -254,6 +270,7 @@ fn values(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Stri
         let (mean, ci95) = mean_ci95(values);
         let ns2 = ns2.as_ref().map(|array| vec![finite(array.at(index)[0])]);
         PointOf {
+            paired: paired_at(paired.as_ref(), index, ns2.as_ref()),
             at: array.label(index).into_iter().map(Into::into).collect(),
             expected: Some(expected),
             measured: vec![finite(mean)],
@@ -287,8 +304,9 @@ fn ratio(a: &[f64], b: &[f64], ns2_a: Option<f64>, ns2_b: Option<f64>) -> Option
 
 /// Compares the sides of a statement with each other.
 fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, String> {
-    let sides = aligned(statement, bench)?;
+    let sides = aligned(statement, bench.ours())?;
     let zero = &sides[0];
+    let paired = paired(statement, bench);
     let ns2: Option<Vec<Array>> = statement
         .that
         .sides()
@@ -333,6 +351,7 @@ fn compare(statement: &Statement, bench: &Bench<'_>) -> Result<Vec<PointOf>, Str
             measured: sides.iter().map(|side| finite(mean_ci95(side.at(index)).0)).collect(),
             ci95: finite_range(mean_ci95(&difference).1),
             one_run: one_run(&difference),
+            paired: paired_at(paired.as_ref(), index, ns2.as_ref()),
             ratio,
             ns2,
             outcome,
