@@ -1,7 +1,7 @@
 //! The connections of a run of an experiment as text, so that another simulator can replay them: `arrivals PAPER EXPERIMENT SEED
 //! [POINT...]` prints a line for each with its name, start (s), lifetime (s; - without one) and the propagation delay of the links that
 //! it has for itself (ms, both ways together). Points are those of the experiment's axes, such as `LISS "500 ms"`; all cells with these
-//! points must have the same connections.
+//! points must have the same connections, or the first ones of the cell that has most.
 
 use std::process::ExitCode;
 
@@ -67,14 +67,14 @@ fn list(paper: &str, experiment: &str, seed: &str, points: &[String]) -> Result<
         .iter()
         .filter(|cell| points.iter().all(|point| cell.point.iter().any(|one| one == point)))
         .map(|cell| Ok((cell.point.join(", "), connections(&cell.scenario, seed)?)))
-        .collect::<Result<Vec<_>, String>>()?
-        .into_iter();
-    let (at, first) = lists.next().ok_or("two of the points are of one axis")?;
-    match lists.find(|(_, list)| *list != first) {
+        .collect::<Result<Vec<_>, String>>()?;
+    lists.sort_by_key(|(_, list)| list.len());
+    let (at, all) = lists.pop().ok_or("two of the points are of one axis")?;
+    match lists.iter().find(|(_, list)| !all.starts_with(list.as_str())) {
         Some((other, _)) => {
             Err(format!("\"{at}\" and \"{other}\" have different connections; name more points"))
         }
-        None => Ok(first),
+        None => Ok(all),
     }
 }
 

@@ -114,10 +114,9 @@ pub struct Fitted {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ns2 {
-    /// The command. With `seeds`, `$N` stands for the seed.
+    /// The command for the shell. `$N` stands for the seed, `arrivals-$N.txt` for the connections of the run here with this seed.
     pub command: String,
-    /// The command replays the connections of the runs here with the seeds 1 to `seeds`, and the values are means over these. `None` if
-    /// it draws no connections, or its own.
+    /// The values are means over the seeds 1 to this. `None` of a command without seeds.
     pub seeds: Option<u32>,
     /// Remarks.
     #[serde(default)]
@@ -133,6 +132,11 @@ impl Ns2 {
             Some(seeds) => format!("for N in $(seq {seeds}); do {}; done", self.command),
             None => self.command.clone(),
         }
+    }
+
+    /// Seeds whose connections ns-2 replays: 1 to this. `None` if it draws connections of its own, or none.
+    pub fn replayed(&self) -> Option<u32> {
+        self.seeds.filter(|_| self.command.contains("arrivals-$N.txt"))
     }
 }
 

@@ -318,6 +318,9 @@ fn beside_fewer_seeds_of_ns_2_stand_our_values_of_the_same_seeds() {
     assert_eq!(rows[0].statements[0].paired().as_deref(), Some("here, seeds 1 to 2"));
     // `first > second`: ns-2 has a value of one side only, hence no pair.
     assert_eq!(paired(&rows[1], 0), [None, None]);
+    // Draws of its own.
+    let rows = with_three_seeds(&ns2(2).replace("arrivals-", "seed "), values);
+    assert_eq!(paired(&rows[0], 0), [None, None]);
     // As many seeds as ran here, or more than a user ran.
     for seeds in [3, 4] {
         let rows = with_three_seeds(&ns2(seeds), values);
@@ -329,14 +332,13 @@ fn beside_fewer_seeds_of_ns_2_stand_our_values_of_the_same_seeds() {
 fn values_of_a_metric_in_ns_2_have_the_same_seeds() {
     let of = |seeds: &str, rate: &str| {
         format!(
-            "[[measured]]\n{seeds}command = \"ns x.tcl\"\n\
+            "[[measured]]\n{seeds}command = \"ns x.tcl arrivals-$N.txt\"\n\
              cells = [{{ metric = \"halves.second\", at = [\"rate={rate} Mbit/s\"], values = [0.49] }}]\n"
         )
     };
     let ns2 = of("seeds = 2\n", "2.5") + &of("", "5");
     let rows = verdicts(&Folder::new(&[("x/ns2.toml", &ns2)]));
-    let problem =
-        "ns2: halves.second at [\"rate=5 Mbit/s\"] has no seeds, an earlier value 2 seeds; expected the same";
+    let problem = "ns2: halves.second at [\"rate=5 Mbit/s\"] has draws of its own, an earlier value has 2 seeds; expected the same";
     assert_eq!(rows[0].why, problem);
 }
 

@@ -7,7 +7,7 @@
 
 array set is {
     kind newreno   rate 40   rtt 100   buffer 500   access 0   duration 20   ssthresh 0   iw 1
-    flows 1   start 0   lifetime 0   stop 0   seed 1   era today   minrto 0.2
+    flows 1   arrivals -   era today   minrto 0.2
     udp 0   udpstart 0.5   udpsize 1000   gamma 1   every 0
 }
 # kind      newreno | hoe (its own estimate of the first threshold) | vegas
@@ -15,7 +15,9 @@ array set is {
 # rtt       ms, two-way propagation
 # buffer    packets that wait, the one in transmission not counted
 # ssthresh  packets, 0 is unlimited;  iw packets
-# start     s: each flow starts uniformly within so long;  lifetime s of each, 0 is to the end
+# flows     connections from 0 s to the end
+# arrivals  in their place the connections of a run here: a file with a line for each of name, start (s) and lifetime (s), as
+#           `cargo run --package firstflight-reproduce --example arrivals` prints it
 # era       today | 2003: NewReno as its defaults were until 5 May 2003 (timer set anew by every partial ACK, no deflation)
 # udp       Mbit/s of a constant stream from udpstart (s) in packets of udpsize bytes, 0 is none
 # every     s: lists time, packets delivered and the first flow's window at each multiple, 0 is not at all
@@ -26,10 +28,6 @@ foreach {key value} $argv {
 if {$is(access) == 0} { set is(access) [expr {10 * $is(rate)}] }
 
 set ns [new Simulator]
-# Far apart: ns-2 fills its generator's whole state with the seed.
-$defaultRNG seed [expr {($is(seed) * 1103515245 + 12345) % 2147483647}]
-set draw [new RNG]
-$draw seed [expr {(($is(seed) + 1000) * 1103515245 + 12345) % 2147483647}]
 
 foreach {name value} [list syn_ false delay_growth_ false packetSize_ 1000 useHeaders_ false window_ 1000000 \
         windowInit_ $is(iw) minrto_ $is(minrto)] {
@@ -69,7 +67,16 @@ $tap target [$bottleneck set drophead_]
 [$bottleneck queue] drop-target $tap
 
 array set class {newreno Agent/TCP/Newreno hoe Agent/TCP/Newreno vegas Agent/TCP/Vegas}
+set lives [lrepeat $is(flows) {0.0 -}]
+if {$is(arrivals) ne "-"} {
+    set file [open $is(arrivals)]
+    set lives {}
+    foreach line [split [string trim [read $file]] "\n"] { lappend lives [lrange $line 1 2] }
+    close $file
+    set is(flows) [llength $lives]
+}
 for {set i 0} {$i < $is(flows)} {incr i} {
+    foreach {at lifetime} [lindex $lives $i] break
     foreach {src dst} [end_pair] {}
     set tcp($i) [new $class($is(kind))]
     set sink [new Agent/TCPSink]
@@ -78,14 +85,11 @@ for {set i 0} {$i < $is(flows)} {incr i} {
     $ns connect $tcp($i) $sink
     set ftp [new Application/FTP]
     $ftp attach-agent $tcp($i)
-    set at [expr {$is(start) > 0 ? [$draw uniform 0 $is(start)] : 0.0}]
     # "start" resets an agent, so its threshold is set when it runs.
     $ns at $at "$ftp start"
     if {$is(ssthresh) > 0} { $ns at $at "$tcp($i) set ssthresh_ $is(ssthresh)" }
-    if {$is(lifetime) > 0} {
-        set end [expr {$at + $is(lifetime)}]
-        $ns at $end "set delivered($i) \[expr {\[$tcp($i) set ack_\] + 1}\]; $ns detach-agent $src $tcp($i); $ns detach-agent $dst $sink"
-    }
+    # A window of 0 sends nothing more. Packets on their way are acknowledged later, and count.
+    if {$lifetime ne "-"} { $ns at [expr {$at + $lifetime}] "$tcp($i) set window_ 0" }
 }
 if {$is(udp) > 0} {
     foreach {src dst} [end_pair] {}
@@ -113,13 +117,12 @@ proc sample {} {
 if {$is(every) > 0} { $ns at $is(every) sample }
 
 proc finish {} {
-    global is tcp drops delivered grid
+    global is tcp drops grid
     set each {}
     set timeouts 0
     set again 0
     for {set i 0} {$i < $is(flows)} {incr i} {
-        if {![info exists delivered($i)]} { set delivered($i) [expr {[$tcp($i) set ack_] + 1}] }
-        lappend each $delivered($i)
+        lappend each [expr {[$tcp($i) set ack_] + 1}]
         incr timeouts [$tcp($i) set nrexmit_]
         incr again [$tcp($i) set nrexmitpack_]
     }

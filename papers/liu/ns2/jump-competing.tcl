@@ -1,29 +1,40 @@
 # 100 slow-start transfers each way over the dumbbell of Liu's thesis, one every INTERVAL (section 3.3.2).
-# ns jump-competing.tcl RATE_MBIT BUFFER QUEUE PACKETS INTERVAL_MS...     QUEUE is DropTail or RED
+# ns jump-competing.tcl RATE_MBIT BUFFER QUEUE SEED PACKETS INTERVAL_MS...     QUEUE is DropTail or RED; RED draws with SEED
 # prints a line for each interval: milliseconds, median seconds from the end of the handshake to the last acknowledgement, and the
 # share of data packets offered to the bottlenecks that was dropped there.
-if {[llength $argv] < 5} { puts stderr "usage: RATE_MBIT BUFFER DropTail|RED PACKETS INTERVAL_MS..."; exit 2 }
-foreach {rate buffer queue packets} [lrange $argv 0 3] break
+if {[llength $argv] < 6} { puts stderr "usage: RATE_MBIT BUFFER DropTail|RED SEED PACKETS INTERVAL_MS..."; exit 2 }
+foreach {rate buffer queue seed packets} [lrange $argv 0 4] break
 
-if {[llength $argv] > 5} {
+if {[llength $argv] > 6} {
     # One simulator for each interval.
-    foreach interval [lrange $argv 4 end] {
-        puts [exec ns [info script] $rate $buffer $queue $packets $interval]
+    foreach interval [lrange $argv 5 end] {
+        puts [exec ns [info script] $rate $buffer $queue $seed $packets $interval]
     }
     exit 0
 }
-set interval [lindex $argv 4]
+set interval [lindex $argv 5]
 
 source [file join [file dirname [info script]] jump-dumbbell.tcl]
+seed $seed
 bottleneck $rate 30 $buffer $queue
 set there [$ns monitor-queue $r1 $r2 ""]
 set back [$ns monitor-queue $r2 $r1 ""]
 
+# The end of a handshake, after the SYN has waited in the queue: looked for every 0.1 ms, first when an empty path has passed it. The SYN
+# is packet 0, and ack_ is -1 until it is acknowledged.
+proc established {tcp} {
+    global ns up
+    if {[$tcp set ack_] >= 0} {
+        set up($tcp) [$ns now]
+    } else {
+        $ns at [expr {[$ns now] + 1e-4}] "established $tcp"
+    }
+}
 set times {}
 set sent 0
 Agent/TCP instproc done {} {
-    global ns began handshake times sent there back
-    lappend times [expr [$ns now] - $began($self) - $handshake]
+    global ns up times sent there back
+    lappend times [expr [$ns now] - $up($self)]
     incr sent [$self set ndatapack_]
     if {[llength $times] == 200} {
         set sorted [lsort -real $times]
@@ -36,8 +47,9 @@ Agent/TCP instproc done {} {
 for {set i 0} {$i < 100} {incr i} {
     foreach {near far} [list $r1 $r2 $r2 $r1] {
         foreach {tcp ftp} [transfer $near $far] break
-        set began($tcp) [expr $i * $interval * 0.001]
-        $ns at $began($tcp) "$ftp produce $packets"
+        set at [expr $i * $interval * 0.001]
+        $ns at $at "$ftp produce $packets"
+        $ns at [expr {$at + $handshake + 1e-6}] "established $tcp"
     }
 }
 $ns run

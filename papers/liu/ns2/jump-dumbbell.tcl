@@ -8,6 +8,9 @@ Agent/TCP set minrto_ 1
 
 set ns [new Simulator]
 
+# Seeds are far apart: ns-2 fills its generator's whole state with the seed, and its first draws are small if the seed is.
+proc seed {number} { ns-random [expr {($number * 1103515245 + 12345) % 2147483647}] }
+
 # The bottleneck between r1 and r2, in Mbit/s, ms one way and packets that wait, and what an empty path takes for a handshake.
 proc bottleneck {rate delay buffer queue} {
     global ns r1 r2 handshake

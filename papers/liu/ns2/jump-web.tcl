@@ -1,34 +1,17 @@
 # Web pages both ways in slow start, section 3.3.4 of Liu's thesis: ns-2's own generator with the values of Table 3.3.
-# ns jump-web.tcl RATE_MBIT PAGES_WAIT SEED...
+# ns jump-web.tcl RATE_MBIT PAGES_WAIT SEED
 #   PAGES_WAIT 1: the gap to the next page runs from the arrival of the last object (ns-2's default), 0: from the page's beginning.
-# Of the transfers of more than three packets it prints means over the seeds: how many; the share that retransmitted something; and
+# Of the transfers of more than three packets it prints: how many; the share that retransmitted something; and
 # the durations at 0, 1, ... 100 per cent, seconds from the end of the handshake to the last acknowledgement.
-if {[llength $argv] < 3} { puts stderr "usage: RATE_MBIT PAGES_WAIT SEED..."; exit 2 }
+if {[llength $argv] != 3} { puts stderr "usage: RATE_MBIT PAGES_WAIT SEED"; exit 2 }
 foreach {rate wait seed} [lrange $argv 0 2] break
-
-if {[llength $argv] > 3} {
-    # A process for each seed.
-    set seeds [lrange $argv 2 end]
-    foreach seed $seeds {
-        set column 0
-        foreach value [exec ns [info script] $rate $wait $seed] {
-            if {![info exists sum($column)]} { set sum($column) 0.0 }
-            set sum($column) [expr $sum($column) + $value]
-            incr column
-        }
-    }
-    set means {}
-    for {set i 0} {$i < $column} {incr i} { lappend means [format %.4f [expr $sum($i) / [llength $seeds]]] }
-    puts $means
-    exit 0
-}
 
 source [file join [file dirname [info script]] jump-dumbbell.tcl]
 bottleneck $rate 30 250 DropTail
 PagePool/WebTraf set TCPTYPE_ Sack1
 PagePool/WebTraf set TCPSINKTYPE_ TCPSink/Sack1
 PagePool/WebTraf set dont_recycle_ 1
-ns-random $seed
+seed $seed
 
 set rows {}
 Class Pool -superclass PagePool/WebTraf

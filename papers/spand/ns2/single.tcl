@@ -1,10 +1,21 @@
 # Rounds of short transfers over one bottleneck, telnet (tcplib) beside them, as scenarios/single.toml has them; TCP SPAND is not in ns-2.
-#   ns single.tcl AGENT RESTART RATE(Mbit/s) RTT(ms) BUFFER(packets) CONNECTIONS SIZE(packets) SEED [HALVE]
-# AGENT is Reno or Newreno. RESTART: 0 keeps the window over idle times, 1 is ns-2's slow_start_restart_. HALVE 1 sets ssthresh back to
+#   ns single.tcl AGENT RESTART RATE(Mbit/s) RTT(ms) BUFFER(packets) CONNECTIONS SIZE(packets) SEED ARRIVALS [HALVE]
+# AGENT is Reno or Newreno. RESTART: 0 keeps the window over idle times, 1 is ns-2's slow_start_restart_. SEED is that of telnet.
+# ARRIVALS is a file of the connections of a run here, as the example `arrivals` of firstflight-reproduce prints it: the first CONNECTIONS
+# of the flow `bursty` begin when they do here. HALVE 1 sets ssthresh back to
 # the maximum window before each round. Prints the mean completion time of all rounds but the first, s.
-foreach {agent restart rate rtt buffer connections size seed} $argv break
-set restore [expr {[llength $argv] > 8 && [lindex $argv 8]}]
-ns-random $seed
+if {[llength $argv] < 9} { puts stderr "usage: AGENT RESTART RATE RTT BUFFER CONNECTIONS SIZE SEED ARRIVALS \[HALVE\]"; exit 2 }
+foreach {agent restart rate rtt buffer connections size seed arrivals} $argv break
+set restore [expr {[llength $argv] > 9 && [lindex $argv 9]}]
+set starts {}
+set file [open $arrivals]
+foreach line [split [read $file] "\n"] {
+    if {[string match "bursty.*" $line]} { lappend starts [lindex $line 1] }
+}
+close $file
+if {[llength $starts] < $connections} { puts stderr "single.tcl: $arrivals has [llength $starts] connections, expected $connections"; exit 2 }
+# Far apart: ns-2 fills its generator's whole state with the seed, and its first draws are small if the seed is.
+ns-random [expr {($seed * 1103515245 + 12345) % 2147483647}]
 set ns [new Simulator]
 set period 30.0
 set rounds 20
@@ -72,13 +83,9 @@ proc begin {tcp round} {
     if {$restore} { $tcp set ssthresh_ 100 }
     $tcp advanceby $size
 }
-set uniform [new RandomVariable/Uniform]
-$uniform set min_ 0.0
-$uniform set max_ 5.0
-for {set i 0} {$i < $connections} {incr i} {
+foreach start [lrange $starts 0 [expr {$connections - 1}]] {
     set tcp [connect $agent]
     $tcp set slow_start_restart_ $restart
-    set start [$uniform value]
     for {set k 0} {$k < $rounds} {incr k} { $ns at [expr {$start + $k * $period}] "begin $tcp $k" }
 }
 for {set i 0} {$i < 5} {incr i} {

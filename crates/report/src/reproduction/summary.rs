@@ -45,7 +45,8 @@ fn further(library: &Library, evidence: &Evidence) -> String {
     }
     format!(
         "These experiments have more seeds than their files ask for, because a statement was undecided with those: {}. \
-         `firstflight reproduce LINE --further N` makes the seeds for one line.\n\n",
+         `firstflight reproduce LINE --further N` makes the seeds for one line. \
+         Where ns-2 replayed fewer seeds, our values over the same seeds stand beside its values; crosses in pictures are its own.\n\n",
         more.join(", ")
     )
 }

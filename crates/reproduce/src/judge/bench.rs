@@ -65,7 +65,8 @@ impl<'a> Bench<'a> {
     pub fn of(paper: &Paper, ours: &'a Measurements) -> Result<Self, String> {
         let mut values = BTreeMap::new();
         let mut seeds = BTreeMap::new();
-        for (given, ran) in paper.ns2.iter().flat_map(|one| one.cells.iter().map(|given| (given, one.seeds)))
+        for (given, ran) in
+            paper.ns2.iter().flat_map(|one| one.cells.iter().map(|given| (given, one.replayed())))
         {
             let (experiment, metric) = given
                 .metric
@@ -76,10 +77,11 @@ impl<'a> Bench<'a> {
             let key = (experiment.to_owned(), metric.to_owned());
             let known = *seeds.entry(key.clone()).or_insert(ran);
             if known != ran {
-                let text =
-                    |seeds: Option<u32>| seeds.map_or("no seeds".into(), |seeds| format!("{seeds} seeds"));
+                let text = |seeds: Option<u32>| {
+                    seeds.map_or("draws of its own".into(), |seeds| format!("{seeds} seeds"))
+                };
                 return Err(format!(
-                    "ns2: {} at {:?} has {}, an earlier value {}; expected the same",
+                    "ns2: {} at {:?} has {}, an earlier value has {}; expected the same",
                     given.metric,
                     given.at,
                     text(ran),
