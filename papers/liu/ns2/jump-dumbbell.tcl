@@ -17,7 +17,7 @@ proc bottleneck {rate delay buffer queue} {
     # Thresholds of chapter 4, 0.1 and 0.3 BDP: chapter 3 gives none.
     set bdp [expr $rate * (2.0 * $delay + 4) * 1000 / (8 * 1500)]
     foreach {setting value} [list bytes_ false queue_in_bytes_ false thresh_ [expr 0.1 * $bdp] maxthresh_ [expr 0.3 * $bdp] \
-            q_weight_ 0.002 linterm_ 10 gentle_ true] {
+            q_weight_ 0.002 linterm_ 10 gentle_ true mean_pktsize_ 1500] {
         Queue/RED set $setting $value
     }
     set r1 [$ns node]
