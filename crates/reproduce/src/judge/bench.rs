@@ -27,24 +27,23 @@ impl Source for Other {
 }
 
 /// The measured values over the seeds that ns-2 ran; those that ns-2 does not have over all.
-struct Paired<'a> {
-    ours: &'a Measurements,
+struct Ours<'a> {
+    all: &'a Measurements,
     /// Where ns-2 ran fewer seeds than ran here.
     first: BTreeMap<(String, String), Array>,
 }
 
-impl Source for Paired<'_> {
+impl Source for Ours<'_> {
     fn metric(&self, experiment: &str, metric: &str) -> Result<&Array, String> {
         let first = self.first.get(&(experiment.to_owned(), metric.to_owned()));
-        first.map_or_else(|| self.ours.metric(experiment, metric), Ok)
+        first.map_or_else(|| self.all.metric(experiment, metric), Ok)
     }
 }
 
 /// The measured values of a paper, and those of ns-2.
 pub struct Bench<'a> {
-    ours: &'a Measurements,
+    ours: Ours<'a>,
     ns2: Other,
-    paired: Paired<'a>,
 }
 
 impl<'a> Bench<'a> {
@@ -52,9 +51,8 @@ impl<'a> Bench<'a> {
     #[cfg(test)]
     pub(super) fn alone(ours: &'a Measurements) -> Self {
         Self {
-            ours,
+            ours: Ours { all: ours, first: BTreeMap::new() },
             ns2: Other { values: BTreeMap::new(), settings: BTreeMap::new() },
-            paired: Paired { ours, first: BTreeMap::new() },
         }
     }
 
@@ -108,17 +106,17 @@ impl<'a> Bench<'a> {
             let all = ours.metric(&key.0, &key.1).ok()?;
             Some((key, samples(all, seeds? as usize)?))
         });
-        Ok(Self { ours, paired: Paired { ours, first: first.collect() }, ns2: Other { values, settings } })
+        Ok(Self { ours: Ours { all: ours, first: first.collect() }, ns2: Other { values, settings } })
     }
 
     /// Evaluates expressions over the measured values.
     pub fn ours(&self) -> Reading<'_, Measurements> {
-        Reading::of(self.ours)
+        Reading::of(self.ours.all)
     }
 
     /// Evaluates expressions over the seeds that ns-2 ran.
     pub(super) fn in_seeds_of_ns2(&self) -> Reading<'_, impl Source> {
-        Reading::of(&self.paired)
+        Reading::of(&self.ours)
     }
 
     /// Our values over the seeds that ns-2 ran; `None` if ns-2 has no value, or as many seeds as ran here.
@@ -129,13 +127,13 @@ impl<'a> Bench<'a> {
     /// Whether ns-2 ran fewer seeds than ran here of a metric of the expression.
     pub(super) fn has_more_seeds(&self, expression: &Expression) -> bool {
         expression.has_metric(&|experiment: &str, metric: &str| {
-            self.paired.first.contains_key(&(experiment.to_owned(), metric.to_owned()))
+            self.ours.first.contains_key(&(experiment.to_owned(), metric.to_owned()))
         })
     }
 
     /// Replications of an experiment; 1 if it was not run.
     pub(super) fn replications(&self, experiment: &str) -> u32 {
-        self.ours.experiments.get(experiment).map_or(1, |measured| measured.replications)
+        self.ours.all.experiments.get(experiment).map_or(1, |measured| measured.replications)
     }
 
     /// Values of an expression in ns-2; `None` if ns-2 has none. Numbers and settings alone are no values of ns-2.
