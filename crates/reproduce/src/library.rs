@@ -1,6 +1,7 @@
 //! Reader of papers: those built in, or those of a folder of the same form.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use firstflight_scenario::file::read_text;
@@ -117,7 +118,7 @@ pub struct Ns2 {
     /// The command for the shell. `$N` stands for the seed, `arrivals-$N.txt` for the connections of the run here with this seed.
     pub command: String,
     /// The values are means over the seeds 1 to this. `None` of a command without seeds.
-    pub seeds: Option<u32>,
+    pub seeds: Option<NonZeroU32>,
     /// Remarks.
     #[serde(default)]
     pub about: String,
@@ -136,7 +137,7 @@ impl Ns2 {
 
     /// Seeds whose connections ns-2 replays: 1 to this. `None` if it draws connections of its own, or none.
     pub fn replayed(&self) -> Option<u32> {
-        self.seeds.filter(|_| self.command.contains("arrivals-$N.txt"))
+        self.seeds.map(NonZeroU32::get).filter(|_| self.command.contains("arrivals-$N.txt"))
     }
 }
 
