@@ -1,8 +1,8 @@
 # Web pages both ways in slow start, section 3.3.4 of Liu's thesis: ns-2's own generator with the values of Table 3.3.
 # ns jump-web.tcl RATE_MBIT PAGES_WAIT SEED
 #   PAGES_WAIT 1: the gap to the next page runs from the arrival of the last object (ns-2's default), 0: from the page's beginning.
-# Of the transfers of more than three packets it prints: how many; the share that retransmitted something; and
-# the durations at 0, 1, ... 100 per cent, seconds from the end of the handshake to the last acknowledgement.
+# Of the transfers of more than three packets it prints: how many; the share that retransmitted something; and the durations at
+# 0, 1, ... 100 per cent, seconds from the end of a handshake over an empty path to the last acknowledgement.
 if {[llength $argv] != 3} { puts stderr "usage: RATE_MBIT PAGES_WAIT SEED"; exit 2 }
 foreach {rate wait seed} [lrange $argv 0 2] break
 

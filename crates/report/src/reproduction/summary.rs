@@ -46,7 +46,7 @@ fn further(library: &Library, evidence: &Evidence) -> String {
     format!(
         "These experiments have more seeds than their files ask for, because a statement was undecided with those: {}. \
          `firstflight reproduce LINE --further N` makes the seeds for one line. \
-         Where ns-2 replayed fewer seeds, our values over the same seeds stand beside its values; crosses in pictures are its own.\n\n",
+         Where ns-2 replayed fewer seeds, our values over the same seeds stand beside its values. Crosses in pictures are means over the seeds that ns-2 ran.\n\n",
         more.join(", ")
     )
 }
