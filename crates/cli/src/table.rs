@@ -27,7 +27,8 @@ pub(crate) fn table<const N: usize>(columns: [(&str, Align); N], rows: &[[String
     fitted(columns, rows, terminal_columns())
 }
 
-/// A table of at most `width` columns, with two spaces between columns and no trailing spaces. Cells are escaped.
+/// A table of at most `width` columns, with two spaces between columns and no trailing spaces. Cells are escaped. A column
+/// without any text is left out.
 ///
 /// Each row is one line if the table fits so. Otherwise headings and words are wrapped, in the widest columns first. Where
 /// not even that fits, each row is a paragraph that names the value of each column. Only a word longer than a line makes a
@@ -47,7 +48,7 @@ pub(crate) fn fitted<const N: usize>(
     }
 }
 
-/// Widths of the columns; `None` if the table cannot be made as narrow as `width`.
+/// Widths of the columns, zero of one without any text; `None` if the table cannot be made as narrow as `width`.
 fn widths<const N: usize>(
     columns: &[(&str, Align); N],
     rows: &[[String; N]],
@@ -67,7 +68,8 @@ fn widths<const N: usize>(
         };
         largest(i, of_cell, longest_word(columns[i].0))
     });
-    let room = width.saturating_sub(GAP.len() * (N - 1));
+    let shown = natural.iter().filter(|width| **width > 0).count();
+    let room = width.saturating_sub(GAP.len() * shown.saturating_sub(1));
     let capped = |cap: usize| -> [usize; N] { std::array::from_fn(|i| natural[i].min(cap).max(least[i])) };
     let fits = |cap: &usize| capped(*cap).iter().sum::<usize>() <= room;
     let widest = natural.into_iter().max().unwrap_or(0);
@@ -87,7 +89,7 @@ fn lines<const N: usize>(row: &[String; N], columns: &[(&str, Align); N], widths
                 Align::Right => format!("{text:>width$}"),
             }
         };
-        out += (0..N).map(set).collect::<Vec<_>>().join(GAP).trim_end();
+        out += (0..N).filter(|i| widths[*i] > 0).map(set).collect::<Vec<_>>().join(GAP).trim_end();
         out.push('\n');
     }
     out
@@ -116,6 +118,13 @@ mod tests {
         let rows = [["a".to_owned(), "10".to_owned()], ["longer".to_owned(), "9".to_owned()]];
         let text = table([("name", Align::Left), ("n", Align::Right)], &rows);
         assert_eq!(text, "name     n\na       10\nlonger   9\n");
+    }
+
+    #[test]
+    fn a_column_without_any_text_is_left_out_with_its_gap() {
+        let rows = [["a", "", "10"], ["b", "", "9"]].map(|row| row.map(str::to_owned));
+        let columns = [("name", Align::Left), ("", Align::Right), ("n", Align::Right)];
+        assert_eq!(fitted(columns, &rows, 8), "name   n\na     10\nb      9\n");
     }
 
     const FRUIT: [(&str, Align); 3] =

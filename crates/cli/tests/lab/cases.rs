@@ -354,7 +354,7 @@ fn every_queue_carries_a_transfer() {
         let result = kernel(&text);
         let flow = &result["flows"][0];
         assert_eq!(flow["delivered_bytes"], 600_000, "{path}");
-        // Every loss is repaired, and no ACK is lost or delayed so that more than that is retransmitted.
+        // Every lost segment is retransmitted, and no ACK is lost or delayed so that more than that is retransmitted.
         assert!(number(&flow["retransmits"]) >= number(&flow["lost_packets"]), "{path}: {flow}");
         let shaped = path.starts_with("shaper");
         // 600 KB at 20 Mbit/s, or at 10 after the burst.

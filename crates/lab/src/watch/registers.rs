@@ -113,7 +113,7 @@ impl Registers {
             LOSS => (before, Reason::Timeout),
             RECOVERY => (before, Reason::Loss),
             CWR => (before, Reason::Mark),
-            // HyStart sets the threshold to the window. A tail loss probe that repaired a loss leaves it lower.
+            // HyStart sets the threshold to the window. A tail loss probe that recovered a loss leaves it lower.
             _ => match hystart() {
                 Some(reason) => (ssthresh, reason),
                 None => (before, Reason::Loss),
