@@ -21,15 +21,9 @@ run: build ## compare start-up schemes on a capture in the repository
 	@echo
 	@echo "Next: $(BIN) compare --help, or the same command with your own capture"
 
-# The examples are compiled by clippy alone. Tests that need Dask or SALib find them through tools/python. A build from nothing takes a seventh
-# less processor time without the files of incremental compilation. Downloads of Python's libraries and the playground's module, whose last
-# part occupies one core alone, run beside other work.
-test: export CARGO_INCREMENTAL := 0
-test: packages-build packages-test ## install missing packages, run all tests, lints and the format check
-	cargo fmt --all --check
-	tools/both tools/python environment -- cargo clippy --workspace --all-targets --locked -- --deny warnings
-	tools/both nice -n 19 tools/playground-module --installed -- tools/python with tools/beside $(BESIDE) cargo test --workspace --locked --tests
-	tools/both cargo test --workspace --locked --doc -- tools/python test
+# The examples are compiled by clippy alone. Tests that need Dask or SALib find them through tools/python.
+test: packages-build packages-test packages-kernel packages-kernel-source ## install what the tests need, run all tests, lints and the format check
+	tools/tests $(BESIDE)
 
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
 	cargo bench --locked --package firstflight-sim --bench engine
@@ -128,11 +122,14 @@ packages-build:
 	@tools/need-rust Cargo.toml
 	@$(INSTALL) cc=gcc pkg-config=pkgconf /usr/include/libelf.h=libelf-dev /usr/include/zlib.h=zlib1g-dev
 
-# redis-tools has the whole server and starts none.
+# redis-tools has the whole server and starts none. The playground's module, and host without std, are built for WebAssembly.
 packages-test:
-	@$(INSTALL) ns=ns2 chromium=chromium firefox-esr=firefox-esr node=nodejs tshark=tshark ip=iproute2 redis-check-rdb=redis-tools
+	@$(INSTALL) ns=ns2 chromium=chromium firefox-esr=firefox-esr node=nodejs tshark=tshark ip=iproute2 redis-check-rdb=redis-tools \
+		python3=python3-venv dpkg-deb=dpkg
+	@! command -v rustup > /dev/null || [ -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" ] || \
+		rustup target add wasm32-unknown-unknown
 
-# 138 MB; the tests of the kernel's own BPF objects need it, and say so where it is missing.
+# 138 MB; the tests of the kernel's own BPF objects need it.
 packages-kernel-source: ## install the kernel's source for the tests of crates/bpf
 	@$(INSTALL) clang-19=clang-19 /usr/src/linux-source-6.1.tar.xz=linux-source-6.1 /usr/include/bpf/bpf_helpers.h=libbpf-dev
 

@@ -59,7 +59,7 @@ macro_rules! or_say {
     ($scheme:expr) => {
         match $scheme {
             Ok(scheme) => scheme,
-            Err(why) => return eprintln!("not run here: {why}"),
+            Err(why) => return firstflight_skip::skip(why),
         }
     };
 }

@@ -227,7 +227,10 @@ fn every_capture_of_the_collection_shows_its_path() {
         PathBuf::from,
     );
     if !folder.join("truth.csv").exists() {
-        println!("skipped: no captures in {}; set FIRSTFLIGHT_CAPTURES to their folder", folder.display());
+        firstflight_skip::skip(format_args!(
+            "no captures in {}; set FIRSTFLIGHT_CAPTURES to their folder",
+            folder.display()
+        ));
         return;
     }
     let (captures, buffers, covered) = check_all(&folder);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 26] = [
+const LAYERS: [(&str, &[&str]); 27] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -20,6 +20,7 @@ const LAYERS: [(&str, &[&str]); 26] = [
     ("daemon", &["contract", "capture", "gateway", "hooks", "paths"]),
     ("anyscenario", &["contract", "schemes", "scenario"]),
     ("script", &[]),
+    ("skip", &[]),
     ("bpf", &["contract", "schemes"]),
     ("quic", &["contract", "host", "schemes", "scenario"]),
     // Its object's Rust side, bpf/face, is on contract, host and schemes alone.

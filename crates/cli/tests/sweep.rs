@@ -271,7 +271,7 @@ fn python_can(import: &str, packages: &str) -> bool {
     let done = Command::new("python3").args(["-c", import]).stderr(Stdio::null()).status();
     let can = done.is_ok_and(|status| status.success());
     if !can {
-        println!("skipped: python3 cannot `{import}`; pip install {packages}");
+        firstflight_skip::skip(format_args!("python3 cannot `{import}`; pip install {packages}"));
     }
     can
 }

@@ -74,7 +74,7 @@ fn tshark(capture: &Path, filter: &str, fields: &[&str]) -> Option<Vec<Vec<Strin
     }
     let output = match command.output() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            println!("skipped: tshark is not installed (Debian: apt-get install tshark)");
+            firstflight_skip::skip("tshark is not installed (Debian: apt-get install tshark)");
             return None;
         }
         output => output.expect("tshark starts"),

@@ -200,7 +200,7 @@ fn a_step_is_its_tag_and_its_reason() {
 fn a_c_compiler_lays_out_every_type_as_rust_does() {
     let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
     if Command::new(&compiler).arg("--version").output().is_err() {
-        eprintln!("skipped: there is no C compiler {}", compiler.display());
+        firstflight_skip::skip(format_args!("there is no C compiler {}", compiler.display()));
         return;
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));

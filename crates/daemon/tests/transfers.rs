@@ -109,7 +109,7 @@ fn bad_requests_are_refused_by_name() {
 fn members_of_the_plan_group_may_ask_for_plans_and_nothing_else() {
     // SAFETY: getuid has no conditions.
     if unsafe { libc::getuid() } != 0 {
-        return println!("not run here: only root can start a program as another user");
+        return firstflight_skip::skip("only root can start a program as another user");
     }
     let scratch = Scratch::new();
     fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o755)).expect("a folder that all may enter");
@@ -172,7 +172,7 @@ fn the_client_in_c_asks_and_applies() {
         .arg(clients().join("c/sized_server.c"))
         .status();
     match compiled {
-        Err(error) => return println!("not run here: cc: {error}"),
+        Err(error) => return firstflight_skip::skip(format_args!("cc: {error}")),
         Ok(status) => assert!(status.success(), "{status}"),
     }
     let service = taught(&scratch);
@@ -231,7 +231,7 @@ fn the_client_in_python_asks_and_applies() {
         .arg(scratch.socket())
         .output();
     let output = match ran {
-        Err(error) => return println!("not run here: python3: {error}"),
+        Err(error) => return firstflight_skip::skip(format_args!("python3: {error}")),
         Ok(output) => output,
     };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

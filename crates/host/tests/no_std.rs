@@ -12,7 +12,7 @@ fn contract_and_host_build_without_std_and_without_alloc() {
     let sysroot = Command::new(rustc).args(["--print", "sysroot"]).output().expect("rustc prints its folder");
     let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).expect("a path in UTF-8").trim());
     if !sysroot.join("lib/rustlib").join(TARGET).is_dir() {
-        eprintln!("skipped: target {TARGET} is not installed");
+        firstflight_skip::skip(format_args!("target {TARGET} is not installed"));
         return;
     }
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");

@@ -28,7 +28,7 @@ const BYTES: usize = 300_000;
 #[expect(clippy::disallowed_methods, reason = "the test measures a transfer in real time")]
 fn a_transfer_over_a_cable_takes_the_time_that_the_simulator_says() {
     if !check::can_run(&check::check()) {
-        println!("not run here: `firstflight lab check` says what this machine lacks");
+        firstflight_skip::skip("`firstflight lab check` says what this machine lacks");
         return;
     }
     let scenario = firstflight_scenario::parse(SCENARIO, "test.toml").expect("a valid scenario").scenario;

@@ -22,7 +22,9 @@ impl Firefox {
     /// `None`, with the reason printed, if no Firefox is installed.
     fn start() -> Option<Self> {
         let Some(program) = ["firefox-esr", "firefox"].into_iter().find(|program| has(program)) else {
-            println!("skipped: neither firefox-esr nor firefox can be started (apt-get install firefox-esr)");
+            firstflight_skip::skip(
+                "neither firefox-esr nor firefox can be started (apt-get install firefox-esr)",
+            );
             return None;
         };
         let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("firefox-{}", std::process::id()));

@@ -22,7 +22,9 @@ impl Node {
     fn start() -> Option<Self> {
         let module = module()?;
         if !has("node") {
-            println!("skipped: node cannot be started; the module runs in Chromium in tests/chromium.rs");
+            firstflight_skip::skip(
+                "node cannot be started; the module runs in Chromium in tests/chromium.rs",
+            );
             return None;
         }
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -120,7 +122,7 @@ fn a_random_path_has_the_same_bytes_in_the_module() {
 fn captures_have_the_same_bytes_in_the_module() {
     let Some(mut node) = Node::start() else { return };
     let captures = captures();
-    assert_eq!(captures.len(), 9);
+    assert!(!captures.is_empty(), "captures ship with the project");
     for capture in &captures {
         let name = capture.file_name().and_then(|it| it.to_str()).expect("a name");
         // A shorter search than the page's: the same code, in a time for tests. The packets search the path once more.

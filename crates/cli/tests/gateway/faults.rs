@@ -123,7 +123,7 @@ fn ready(mut child: Child, scratch: &Scratch) -> Result<Gateway, Output> {
 /// A gateway in a cgroup of its own, with an order for 127.1.2.0/24; [`None`], with the reason, where this machine runs none.
 fn ground(scratch: &Scratch, name: &str) -> Option<(Cgroup, Inside)> {
     let Some(cgroup) = Cgroup::named(name) else {
-        println!("not run here: no cgroup2 hierarchy in which this user may make a folder");
+        firstflight_skip::skip("no cgroup2 hierarchy in which this user may make a folder");
         return None;
     };
     // The least that can be held out, and every program of the hooks.
@@ -132,7 +132,7 @@ fn ground(scratch: &Scratch, name: &str) -> Option<(Cgroup, Inside)> {
     let inside = match Inside::enter(&cgroup) {
         Ok(inside) => inside,
         Err(error) => {
-            println!("not run here: {}: {error}", cgroup.0.display());
+            firstflight_skip::skip(format_args!("{}: {error}", cgroup.0.display()));
             return None;
         }
     };
@@ -147,7 +147,7 @@ fn ground(scratch: &Scratch, name: &str) -> Option<(Cgroup, Inside)> {
             Some((cgroup, inside))
         }
         Err(output) => {
-            println!("not run here: {}", String::from_utf8_lossy(&output.stderr).trim());
+            firstflight_skip::skip(String::from_utf8_lossy(&output.stderr).trim());
             None
         }
     }
@@ -321,7 +321,7 @@ fn clocks_that_jump_cost_no_connection_and_nothing_that_was_learned() {
         .arg("-ldl")
         .status();
     match compiled {
-        Err(error) => return println!("not run here: cc: {error}"),
+        Err(error) => return firstflight_skip::skip(format_args!("cc: {error}")),
         Ok(status) => assert!(status.success(), "{status}"),
     }
     let set = |wall: i64, boot: i64| {
@@ -377,7 +377,7 @@ fn clocks_that_jump_cost_no_connection_and_nothing_that_was_learned() {
 #[test]
 fn a_machine_with_cgroups_of_version_1_alone_is_named_and_served_by_routes() {
     let Some(Cgroup(folder)) = &Cgroup::named("old") else {
-        return println!("not run here: no cgroup2 hierarchy in which this user may make a folder");
+        return firstflight_skip::skip("no cgroup2 hierarchy in which this user may make a folder");
     };
     let root = folder.parent().expect("the root of the hierarchy").display().to_string();
     let scratch = Scratch::new();
@@ -396,7 +396,7 @@ fn a_machine_with_cgroups_of_version_1_alone_is_named_and_served_by_routes() {
     let refused = inside(&format!("{without} --mechanism programs")).output().expect("unshare runs");
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     if said.contains("umount:") || said.contains("unshare:") {
-        return println!("not run here: {}", said.trim());
+        return firstflight_skip::skip(said.trim());
     }
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("no cgroup2 hierarchy is mounted; `mount -t cgroup2"), "{said}");

@@ -166,7 +166,7 @@ fn windows_rebuilt_on_an_interface_are_those_of_the_kernels_senders() {
     let path = Scenario::from_text(PATH).expect("a scenario");
     let cable = match Cable::lay(&path, &[SERVER], &HOSTS) {
         Ok(cable) => cable,
-        Err(why) => return println!("not run here: {why}"),
+        Err(why) => return firstflight_skip::skip(why),
     };
     let hosts = vec!["10.87.1.1/32".parse().expect("a prefix")];
     let socket = Path::new("unused");
@@ -245,7 +245,7 @@ fn windows_rebuilt_on_an_interface_are_those_of_the_kernels_senders() {
 fn a_request_pushes_what_the_site_knows_to_the_host_that_is_asked() {
     let netns = match Netns::new() {
         Ok(netns) => netns,
-        Err(why) => return println!("not run here: this machine does not grant {why}"),
+        Err(why) => return firstflight_skip::skip(format_args!("this machine does not grant {why}")),
     };
     let scratch = Scratch::new();
     let prefix = |text: &str| text.parse::<Prefix>().expect("a prefix");

@@ -42,13 +42,13 @@ impl Ground {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let tiers = Tiers::detect();
         if !tiers.sock_ops.is_present() || !tiers.adoption.is_present() {
-            eprintln!("not run here:\n{tiers}");
+            firstflight_skip::skip(tiers);
             return None;
         }
         match Self::make(turn) {
             Ok(ground) => Some(ground),
             Err(why) => {
-                eprintln!("not run here: {why}");
+                firstflight_skip::skip(why);
                 None
             }
         }

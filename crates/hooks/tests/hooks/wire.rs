@@ -57,7 +57,7 @@ impl Path {
             let (near, far) = (Tun::open(&server, SERVER)?, Tun::open(&client, CLIENT)?);
             Ok::<_, firstflight_lab::Need>(Self { server, client, near, far, pause_from: None })
         };
-        path().map_err(|need| eprintln!("not run here: {need}")).ok()
+        path().map_err(firstflight_skip::skip).ok()
     }
 
     /// Carries packets until `over`; drops the data segments of the server whose numbers, from zero, `loses` names.
@@ -218,7 +218,7 @@ const NARROW: &str = r#"
 fn the_greatest_delivery_rate_is_that_of_the_path() {
     let Some(ground) = Ground::new() else { return };
     if !check::can_run(&check::check()) {
-        println!("not run here: `firstflight lab check` says what this machine lacks");
+        firstflight_skip::skip("`firstflight lab check` says what this machine lacks");
         return;
     }
     const BYTES: usize = 300_000;
@@ -268,7 +268,7 @@ const WINDOWS: [u32; 6] = [16, 21, 24, 28, 30, 34];
 fn a_threshold_or_a_pace_of_the_path_keeps_the_second_flight_within_a_short_queue() {
     let Some(ground) = Ground::new() else { return };
     if !check::can_run(&check::check()) {
-        println!("not run here: `firstflight lab check` says what this machine lacks");
+        firstflight_skip::skip("`firstflight lab check` says what this machine lacks");
         return;
     }
     const BYTES: usize = 100_000;

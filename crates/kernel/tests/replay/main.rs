@@ -143,7 +143,7 @@ fn path() -> Option<(Path, MutexGuard<'static, ()>)> {
         (Err(need), _) => need.to_string(),
         (_, Err(refusal)) => refusal.to_string(),
     };
-    eprintln!("not run here: {why}");
+    firstflight_skip::skip(why);
     None
 }
 
@@ -309,10 +309,12 @@ fn a_threshold_of_the_offer_ends_slow_start() {
 #[test]
 fn the_connections_of_a_cgroup_use_the_scheme_that_is_selected_for_it() {
     let Some((_path, _turn)) = path() else { return };
-    let Some(root) = every_process() else { return eprintln!("not run here: no cgroup2 is mounted") };
+    let Some(root) = every_process() else { return firstflight_skip::skip("no cgroup2 is mounted") };
     let cgroup = match Cgroup::new(&root) {
         Ok(cgroup) => cgroup,
-        Err(error) => return eprintln!("not run here: {} takes no cgroup: {error}", root.display()),
+        Err(error) => {
+            return firstflight_skip::skip(format_args!("{} takes no cgroup: {error}", root.display()));
+        }
     };
     let mut offered = Chain::of(&["hystart++", "reno"]).offer.load().expect("hystart++");
     let used = || transfer::congestion_control_of_a_connection().expect("a connection over loopback");

@@ -32,7 +32,7 @@ fn build() -> Option<PathBuf> {
     assert!(built.status.success(), "tools/playground-module: {}\n{words}", built.status);
     let path = std::str::from_utf8(&built.stdout).expect("a path").trim();
     if path.is_empty() {
-        print!("{words}");
+        firstflight_skip::skip(words.trim().trim_start_matches("skipped: "));
         return None;
     }
     Some(root().join(path).canonicalize().expect("cargo wrote the module"))

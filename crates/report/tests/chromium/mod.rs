@@ -35,7 +35,7 @@ impl Page {
             version.is_ok_and(|s| s.success())
         });
         let Some(program) = program else {
-            println!("skipped: no chromium, chromium-browser or google-chrome can be started");
+            firstflight_skip::skip("no chromium, chromium-browser or google-chrome can be started");
             return None;
         };
         let profile =

@@ -20,7 +20,7 @@ pub(crate) fn installed() -> bool {
     let found = Command::new("ns").stdin(std::process::Stdio::null()).output();
     let missing = matches!(&found, Err(error) if error.kind() == ErrorKind::NotFound);
     if missing {
-        println!("skipped: ns-2 is not installed (Debian: apt-get install ns2)");
+        firstflight_skip::skip("ns-2 is not installed (Debian: apt-get install ns2)");
     }
     !missing
 }
