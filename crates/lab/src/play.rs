@@ -173,7 +173,7 @@ impl<'a> Player<'a> {
             echo: answer.timestamps.map_or(0, |(value, _)| value),
             sent: vec![],
             transmissions: vec![],
-            lateness: zero - done,
+            lateness: zero.saturating_duration_since(done),
         })
     }
 
@@ -200,7 +200,7 @@ impl<'a> Player<'a> {
                 None => break,
             }
         }
-        self.lateness = self.lateness.max(now() - due);
+        self.lateness = self.lateness.max(now().saturating_duration_since(due));
         Ok(())
     }
 
@@ -257,7 +257,7 @@ impl<'a> Player<'a> {
     fn receive(&mut self) -> Result<(), Failure> {
         let mut buffer = [0; MTU];
         while let Some(packet) = self.tun.receive(&mut buffer)? {
-            let at_us = (now() - self.zero).as_micros() as u64;
+            let at_us = self.since_zero().as_micros() as u64;
             let Some(segment) = Segment::parse(packet, KERNEL, PEER) else { continue };
             if segment.length == 0 {
                 continue;
@@ -283,7 +283,12 @@ impl<'a> Player<'a> {
 
     /// The peer's timestamp clock; the handshake was before zero.
     fn clock(&self) -> u32 {
-        PEER_CLOCK + 10_000 + (now() - self.zero).as_millis() as u32
+        PEER_CLOCK + 10_000 + self.since_zero().as_millis() as u32
+    }
+
+    /// Time since the handshake was done, which is before every line.
+    fn since_zero(&self) -> Duration {
+        now().saturating_duration_since(self.zero)
     }
 }
 

@@ -52,7 +52,7 @@ fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usi
     let packets = |bytes: u64| bytes as f64 / f64::from(config.stack.mss);
     let start = flow.start.unwrap_or(config.app.start);
     let completion = flow.completions.first().copied();
-    // A flow with rounds, or one that did not finish, lasts to the end of the run.
+    // A flow with rounds, or one that did not finish, lasts to the end of the run; one that begins after it has no life.
     let whole_life = outcome.end.saturating_sub(start);
     let several = !config.app.pauses.is_empty();
     let life = if several { whole_life } else { completion.unwrap_or(whole_life) };
@@ -84,6 +84,14 @@ fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usi
     }
 }
 
+/// Seconds from one time to another, nanoseconds; below zero if the other is earlier.
+fn seconds_between(from: u64, to: u64) -> f64 {
+    match to.checked_sub(from) {
+        Some(since) => Nanos(since).as_secs_f64(),
+        None => -Nanos(from.abs_diff(to)).as_secs_f64(),
+    }
+}
+
 /// End of a flow's start-up as a result; `None` while start-up lasts.
 pub(crate) fn startup_exit(
     flow: &FlowOutcome,
@@ -95,11 +103,23 @@ pub(crate) fn startup_exit(
     let exit = flow.startup_exit?;
     let cwnd_packets = exit.cwnd as f64 / f64::from(mss);
     Some(StartupExit {
-        time_s: exit.at.saturating_sub(Nanos(start)).as_secs_f64(),
+        time_s: seconds_between(start, exit.at.0),
         cwnd_packets,
         bdp_packets,
         overshoot_packets: (cwnd_packets - bdp_packets - buffer_packets).max(0.0) as u64,
         lost_before_exit_packets: flow.lost_before_exit,
         reason: exit.reason,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_before_a_time_are_below_zero() {
+        assert_eq!(seconds_between(1_000_000_000, 3_500_000_000), 2.5);
+        assert_eq!(seconds_between(3_500_000_000, 1_000_000_000), -2.5);
+        assert_eq!(seconds_between(7, 7).to_bits(), 0.0_f64.to_bits());
+    }
 }

@@ -45,6 +45,7 @@ pub(crate) const ALL: &[Case] = &[
     ("hosts_in_virtual_time_share_a_page", false, hosts_in_virtual_time_share_a_page),
     ("three_hosts_share_a_picture", true, three_hosts_share_a_picture),
     ("rounds_follow_their_idle_times", true, rounds_follow_their_idle_times),
+    ("each_small_message_takes_a_round_trip", true, each_small_message_takes_a_round_trip),
     ("every_queue_carries_a_transfer", true, every_queue_carries_a_transfer),
     ("a_queue_that_marks_ends_start_up_by_a_mark", true, a_queue_that_marks_ends_start_up_by_a_mark),
     ("settings_of_a_flow_reach_the_kernel", true, settings_of_a_flow_reach_the_kernel),
@@ -340,6 +341,24 @@ fn rounds_follow_their_idle_times() {
     // 42 segments from a window of 10, which the idle time restores.
     assert!(number(&real_rounds[2]) > 0.1, "{real_rounds:?}");
     near(&real["simulated_s"], &simulated["simulated_s"]);
+}
+
+fn each_small_message_takes_a_round_trip() {
+    // A message of 100 B each millisecond. Ten fill the first window; those that are written meanwhile share segments of 1448 B, which
+    // leave with the ACKs a round trip later.
+    let result = kernel(
+        "duration = \"1 s\"\n[path]\nrate = \"100 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"1 BDP\"\n[[telnet]]\n\
+         profile = \"linux\"\ncount = 1\nsize = \"100 B\"\ninterval = { uniform = [\"1 ms\", \"1 ms\"] }\n",
+    );
+    let flow = &result["flows"][0];
+    let times: Vec<f64> = rounds(&result).iter().map(number).collect();
+    // Every message that was acknowledged has a time, and no other: 800 are written in the first 0.8 s, of which none waits longer
+    // than for the ACKs of the window before.
+    assert_eq!(times.len() as u64, flow["delivered_bytes"].as_u64().expect("bytes") / 100);
+    assert!((700..=900).contains(&times.len()), "{}", times.len());
+    let beyond: Vec<f64> = times.iter().copied().filter(|time| !(0.1..0.22).contains(time)).collect();
+    assert!(beyond.is_empty(), "{} of {}: {beyond:?}", beyond.len(), times.len());
+    assert_eq!(flow["completion_s"].as_f64(), times.first().copied());
 }
 
 fn every_queue_carries_a_transfer() {

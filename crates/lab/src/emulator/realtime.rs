@@ -84,8 +84,9 @@ impl Buffers {
 
     fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
+            let number = self.bytes.len() as u32;
             self.bytes.push(([0; MTU], 0));
-            self.bytes.len() as u32 - 1
+            number
         })
     }
 }
@@ -162,7 +163,8 @@ pub(crate) fn emulate<O: Observer>(
         let sleep = next.saturating_sub(clock.now()).min(LOOK);
         ready = wait(tuns, Duration::from_nanos(sleep))?;
     };
-    let used = begun.map_or(0, |begun| processor_time() - begun);
+    // A thread's processor time does not fall.
+    let used = begun.map_or(0, |begun| processor_time().saturating_sub(begun));
     let share = used as f64 / clock.now().max(1) as f64;
     Ok(Emulated { end, links: network.outcomes(end), validity: lateness.validity(share) })
 }

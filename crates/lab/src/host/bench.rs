@@ -11,6 +11,7 @@ use std::thread;
 
 use firstflight_results::Validity;
 use firstflight_sim::outcome::Outcome;
+use firstflight_sim::sender::app::AppConfig;
 use firstflight_study::network::Built;
 
 use super::Failure;
@@ -52,8 +53,8 @@ pub(super) fn run(plan: &Plan<'_>, built: &Built, keep: Keep) -> Result<Ran, Fai
     let tuns = [device(plan, &sides, 0)?, device(plan, &sides, 1)?];
     let hystart = [Arc::new(Hystart::of(&sides[0])?), Arc::new(Hystart::of(&sides[1])?)];
     let mut taps = vec![];
-    for (number, &group) in built.group.iter().enumerate() {
-        taps.push(Arc::new(tap(&plan.groups[group], number, group, &sides)?));
+    for (number, (&group, flow)) in built.group.iter().zip(&built.network.flows).enumerate() {
+        taps.push(Arc::new(tap(&plan.groups[group], &flow.app, number, group, &sides)?));
     }
     let of = taps.iter().zip(&built.group).map(|(tap, &group)| {
         let Group { control, sender, .. } = &plan.groups[group];
@@ -77,15 +78,15 @@ pub(super) fn run(plan: &Plan<'_>, built: &Built, keep: Keep) -> Result<Ran, Fai
         spawn().inspect_err(|_| start.call_off())?;
         let emulator = scope.spawn(|| {
             let emulated = emulate(&built.network, [&tuns[0], &tuns[1]], &start, &mut watch)?;
-            let flows = watch.outcomes(emulated.end).map_err(std::io::Error::other)?;
-            Ok::<_, std::io::Error>((emulated, flows))
+            let flows = watch.outcomes(emulated.end)?;
+            Ok::<_, Failure>((emulated, flows))
         });
         start.when_ready(2 * taps.len() + 1, LEAD);
         let emulated = emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         over.store(true, Ordering::Relaxed);
         // A thread that is about to wait finds that the run is over; a thread that waits is woken.
         taps.iter().for_each(|tap| tap.shut());
-        Ok(emulated?)
+        emulated
     });
     release_memory();
     let (emulated, flows) = emulated?;
@@ -128,8 +129,14 @@ fn device(plan: &Plan<'_>, sides: &[Netns; 2], side: usize) -> Result<Tun, Need>
     Ok(tun)
 }
 
-/// The sockets of flow `number`, in their namespaces.
-fn tap(group: &Group<'_>, number: usize, index: usize, sides: &[Netns; 2]) -> Result<Tap, Need> {
+/// The sockets of flow `number`, which writes as `app` does, in their namespaces.
+fn tap(
+    group: &Group<'_>,
+    app: &AppConfig,
+    number: usize,
+    index: usize,
+    sides: &[Netns; 2],
+) -> Result<Tap, Need> {
     let (from, to) = (group.sender, 1 - group.sender);
     let to_address = SocketAddrV4::new(address(index, to), FIRST_PORT + number as u16);
     let listener = sides[to].run(|| socket::listen(to_address))??;
@@ -147,5 +154,5 @@ fn tap(group: &Group<'_>, number: usize, index: usize, sides: &[Netns; 2]) -> Re
         Ok(sender)
     })??;
     sender.set_nodelay(true).map_err(|error| Need::of("TCP_NODELAY", error))?;
-    Ok(Tap::new(sender, listener, to_address))
+    Ok(Tap::new(sender, listener, to_address, app))
 }

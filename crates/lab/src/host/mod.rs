@@ -45,7 +45,7 @@ impl Default for Kernel<'_> {
 
 /// Reason why a run could not be made.
 #[derive(Debug)]
-pub(crate) struct Failure(String);
+pub(crate) struct Failure(pub(crate) String);
 
 impl From<Need> for Failure {
     fn from(need: Need) -> Self {
@@ -184,6 +184,7 @@ pub(crate) fn probe(scenario: &Scenario) -> Result<Probe, Failure> {
     let _turn = Turn::take()?;
     let Ran { outcome, validity, min_rtt_us, .. } = bench::run(&plan, &built, Keep::default())?;
     let link = &outcome.links[0];
-    let last = link.stats.bytes - link.readings[0].stats.bytes;
+    // The counter of the end includes that of the reading before.
+    let last = link.stats.bytes.saturating_sub(link.readings[0].stats.bytes);
     Ok(Probe { mbit_s: last as f64 * 8e-6, rtt_ms: f64::from(min_rtt_us[0]) / 1e3, validity })
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use firstflight_contract::{Nanos, StartupExit, Trigger};
 use firstflight_host::replay::{Event, Record};
 use firstflight_quic::Log;
-use firstflight_quic::transfer::{Credentials, Datagram, EcnCodepoint, Peer, Settings};
+use firstflight_quic::transfer::{Credentials, Datagram, EcnCodepoint, Peer, Served, Settings};
 use firstflight_results::SampleRow;
 use firstflight_scenario::seconds::Seconds;
 use firstflight_sim::config::FlowConfig;
@@ -107,7 +107,7 @@ impl Flow {
 
     /// Time on the clock of the run.
     fn since_start(&self, at: Instant) -> u64 {
-        u64::try_from(at.saturating_duration_since(self.origin).as_nanos()).unwrap_or(u64::MAX)
+        nanos(at.saturating_duration_since(self.origin))
     }
 
     /// Time of the next thing that the flow does of its own accord.
@@ -166,18 +166,7 @@ impl Flow {
     fn account(&self) -> Account {
         let connections = self.log.connections();
         let records = connections.first().map_or(vec![], |connection| {
-            let opened = self.since_start(connection.opened);
-            // Times of events count from one nanosecond before.
-            let at = |event: &Event| match event {
-                Event::Start { entry, .. } | Event::Idle(entry) => entry.now.0,
-                Event::Ack(ack) => ack.now.0,
-                Event::Sent(sent) => sent.now.0,
-                Event::Congestion(congestion) => congestion.now.0,
-                Event::LoseWindow(now) => now.0,
-                Event::Mss(_) | Event::Spurious => 0,
-            };
-            let timed = |record: &Record| (opened + at(&record.event).saturating_sub(1), *record);
-            connection.records.iter().map(timed).collect()
+            timed(self.since_start(connection.opened), &connection.records)
         });
         Account { records }
     }
@@ -192,16 +181,19 @@ impl Flow {
         let datagram = u64::from(self.datagram);
         let exit = account.exit();
         let before = account.delivered_by(began);
-        let delivered = |at: u64| (account.delivered_by(at) - before).div_ceil(datagram) as u32;
+        // The count does not fall.
+        let delivered = |at: u64| account.delivered_by(at).saturating_sub(before).div_ceil(datagram) as u32;
         let until = served.map_or(end, |served| self.since_start(served.completed_at));
         let lasted = end.saturating_sub(began);
+        let took =
+            |served: &Served| nanos(served.completed_at.saturating_duration_since(served.requested_at));
         let mut windows = account.records.iter().map(|(_, record)| record.answer.control.cwnd);
         let first_ack = account.first_ack_of_data(began).unwrap_or(end);
         let exit_at = exit.map_or(u64::MAX, |exit| exit.at.0);
         let delivered_bytes = served.map_or(self.client.received(), |served| served.bytes);
         FlowOutcome {
             start,
-            completions: served.map(|_| until - began).into_iter().collect(),
+            completions: served.map(took).into_iter().collect(),
             delivered_bytes,
             delivered: delivered(until),
             delivered_at: (1..=lasted / grid.0).map(|step| delivered(began + step * grid.0)).collect(),
@@ -228,10 +220,10 @@ impl Flow {
         let row = |(at, record): &(u64, Record)| {
             let Event::Ack(ack) = record.event else { return None };
             let control = record.answer.control;
-            (*at >= began).then(|| SampleRow {
+            at.checked_sub(began).map(|since| SampleRow {
                 run: 0,
                 flow: name.into(),
-                time_s: Nanos(at - began).as_secs_f64(),
+                time_s: Nanos(since).as_secs_f64(),
                 cwnd_packets: Some(packets(control.cwnd)),
                 ssthresh_packets: (control.ssthresh != u64::MAX).then(|| packets(control.ssthresh)),
                 in_flight_packets: Some(packets(ack.pipe)),
@@ -272,6 +264,30 @@ impl Flow {
     }
 }
 
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The records of a connection that was opened at `opened`, with their times on the clock of the run. An event without a time has
+/// that of the event before.
+fn timed(opened: u64, records: &[Record]) -> Vec<(u64, Record)> {
+    let mut latest = opened;
+    let timed = records.iter().map(|record| {
+        let at = match record.event {
+            Event::Start { entry, .. } | Event::Idle(entry) => Some(entry.now),
+            Event::Ack(ack) => Some(ack.now),
+            Event::Sent(sent) => Some(sent.now),
+            Event::Congestion(congestion) => Some(congestion.now),
+            Event::LoseWindow(now) => Some(now),
+            Event::Mss(_) | Event::Spurious => None,
+        };
+        // Times of events count from one nanosecond before the opening.
+        latest = at.map_or(latest, |at| opened + at.0.saturating_sub(1));
+        (latest, *record)
+    });
+    timed.collect()
+}
+
 impl Account {
     fn acks(&self) -> impl Iterator<Item = (u64, &firstflight_contract::Ack)> {
         self.records.iter().filter_map(|(at, record)| match &record.event {
@@ -288,7 +304,9 @@ impl Account {
     /// Time of the first ACK of a packet that left at `began` or later.
     fn first_ack_of_data(&self, began: u64) -> Option<u64> {
         self.acks()
-            .find(|(at, ack)| at.saturating_sub(ack.rtt.0) >= began && ack.rtt > Nanos::ZERO)
+            .find(|(at, ack)| {
+                ack.rtt > Nanos::ZERO && at.checked_sub(ack.rtt.0).is_some_and(|left| left >= began)
+            })
             .map(|(at, _)| at)
     }
 
@@ -307,5 +325,23 @@ impl Account {
     /// Bytes declared lost.
     fn lost(&self) -> u64 {
         self.acks().last().map_or(0, |(_, ack)| ack.lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firstflight_contract::{Ack, Control};
+    use firstflight_host::replay::Answer;
+
+    use super::*;
+
+    #[test]
+    fn an_event_without_a_time_has_that_of_the_event_before() {
+        let record = |event| Record { event, answer: Answer { control: Control::default(), exit: None } };
+        let ack = |now| record(Event::Ack(Ack { now: Nanos(now), ..Ack::default() }));
+        let records = [record(Event::Mss(1200)), ack(41), record(Event::Spurious), ack(51)];
+        // The connection was opened at 1000 ns, and its clock was at 1 then.
+        let at: Vec<u64> = timed(1000, &records).into_iter().map(|(at, _)| at).collect();
+        assert_eq!(at, [1000, 1040, 1040, 1050]);
     }
 }

@@ -186,8 +186,9 @@ impl Post {
                 number
             }
             None => {
+                let number = self.letters.len() as u32;
                 self.letters.push(Some(letter));
-                self.letters.len() as u32 - 1
+                number
             }
         }
     }

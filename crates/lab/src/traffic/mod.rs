@@ -6,6 +6,7 @@
 mod receiver;
 mod sender;
 mod start;
+mod writes;
 
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::sync::Mutex;
@@ -15,6 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) use receiver::receive;
 pub(crate) use sender::send;
 pub(crate) use start::Start;
+pub(crate) use writes::Writes;
+
+use firstflight_sim::sender::app::AppConfig;
 
 use crate::socket;
 
@@ -33,12 +37,13 @@ pub(crate) struct Tap {
     /// Bytes acknowledged, and the time at which they were.
     acked: AtomicU64,
     acked_at: AtomicU64,
+    writes: Writes,
     failure: Mutex<Option<String>>,
 }
 
 impl Tap {
-    /// A sender that is not connected, and the listener at `to`.
-    pub(crate) fn new(sender: TcpStream, listener: TcpListener, to: SocketAddrV4) -> Self {
+    /// A sender of `app` that is not connected, and the listener at `to`.
+    pub(crate) fn new(sender: TcpStream, listener: TcpListener, to: SocketAddrV4, app: &AppConfig) -> Self {
         Self {
             sender,
             listener,
@@ -47,6 +52,7 @@ impl Tap {
             opened: AtomicBool::new(false),
             acked: AtomicU64::new(0),
             acked_at: AtomicU64::new(0),
+            writes: Writes::of(app),
             failure: Mutex::new(None),
         }
     }
@@ -54,6 +60,11 @@ impl Tap {
     /// The sender's socket, once it is connected.
     pub(crate) fn sender(&self) -> Option<&TcpStream> {
         self.opened.load(Ordering::Acquire).then_some(&self.sender)
+    }
+
+    /// Beginnings of the sender's writes.
+    pub(crate) fn writes(&self) -> &Writes {
+        &self.writes
     }
 
     /// `bytes` were acknowledged by `at`.

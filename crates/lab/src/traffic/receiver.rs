@@ -41,7 +41,8 @@ fn run(app: &AppConfig, reads: Reads, tap: &Tap) -> Result<(), String> {
             }
             match socket::discard(socket, left) {
                 Ok(0) => return Err("the connection ended early".into()),
-                Ok(read) => left -= read,
+                // A call discards no more than it asks for.
+                Ok(read) => left = left.saturating_sub(read),
                 Err(error) => return Err(format!("to receive: {error}")),
             }
         }

@@ -66,12 +66,14 @@ impl Sender<'_> {
 
     fn write(&self, bytes: u64) -> Result<(), String> {
         static ZEROS: [u8; CHUNK] = [0; CHUNK];
+        self.tap.writes.begin(self.clock.now());
         let mut left = bytes;
         while left > 0 && !(self.over)() {
             let chunk = left.min(CHUNK as u64) as usize;
             let written =
                 (&self.tap.sender).write(&ZEROS[..chunk]).map_err(|error| format!("to send: {error}"))?;
-            left -= written as u64;
+            // A socket takes no more than the call offers.
+            left = left.saturating_sub(written as u64);
         }
         Ok(())
     }

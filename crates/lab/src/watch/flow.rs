@@ -8,6 +8,7 @@ use firstflight_sim::outcome::FlowOutcome;
 
 use super::registers::Registers;
 use crate::header::Header;
+use crate::traffic::Writes;
 
 /// Byte offsets are since the first data byte, times nanoseconds since the start of the run.
 pub(crate) struct Flow {
@@ -26,9 +27,8 @@ pub(crate) struct Flow {
     segments: u64,
     retransmissions: u64,
     first_flight: u32,
-    /// Beginning of each write, and duration of each that is acknowledged.
-    began: Vec<u64>,
-    completions: Vec<u64>,
+    /// Time at which the last byte of each write was acknowledged.
+    finished_at: Vec<u64>,
     lost: u64,
     /// End of each segment whose first transmission was lost.
     first_lost: Vec<u64>,
@@ -39,6 +39,7 @@ pub(crate) struct Flow {
 /// A segment that the sender sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
+    from: u64,
     end: u64,
     kind: Kind,
 }
@@ -52,6 +53,13 @@ enum Kind {
 }
 
 impl Segment {
+    const EMPTY: Self = Self { from: 0, end: 0, kind: Kind::Empty };
+
+    /// Offset of the first byte; `None` without data.
+    pub(crate) fn offset(self) -> Option<u64> {
+        (self.kind != Kind::Empty).then_some(self.from)
+    }
+
     pub(crate) fn is_retransmission(self) -> bool {
         self.kind == Kind::Retransmission
     }
@@ -79,8 +87,7 @@ impl Flow {
             segments: 0,
             retransmissions: 0,
             first_flight: 0,
-            began: vec![],
-            completions: vec![],
+            finished_at: vec![],
             lost: 0,
             first_lost: vec![],
             grid,
@@ -93,7 +100,7 @@ impl Flow {
     }
 
     pub(crate) fn is_finished(&self) -> bool {
-        self.completions.len() == self.ends.len()
+        self.finished_at.len() == self.ends.len()
     }
 
     /// One past the last byte sent.
@@ -106,15 +113,13 @@ impl Flow {
         self.opened
     }
 
-    /// Offset of the first byte of a segment; `None` before the SYN and of segments without data.
-    pub(crate) fn offset(&self, segment: Segment, header: &Header) -> Option<u64> {
-        (segment.kind != Kind::Empty).then(|| segment.end - u64::from(header.length))
+    /// Offset of the sequence number that an ACK has, near what is acknowledged; `None` of one before the first byte.
+    pub(crate) fn offset_of(&self, seq: u32) -> Option<u64> {
+        self.offset_near(self.acked, seq)
     }
 
-    /// Offset of the sequence number that an ACK has, near what is acknowledged.
-    pub(crate) fn offset_of(&self, seq: u32) -> Option<u64> {
-        let isn = self.isn?;
-        Some(near(self.acked, seq.wrapping_sub(isn).wrapping_sub(1)))
+    fn offset_near(&self, known: u64, seq: u32) -> Option<u64> {
+        near(known, seq.wrapping_sub(self.isn?).wrapping_sub(1))
     }
 
     /// Bytes acknowledged.
@@ -123,14 +128,12 @@ impl Flow {
     }
 
     /// The sender sent a segment.
-    pub(crate) fn sent(&mut self, at: u64, header: &Header) -> Segment {
+    pub(crate) fn sent(&mut self, header: &Header) -> Segment {
         if header.syn {
             self.isn = Some(header.seq);
         }
-        let Some(isn) = self.isn.filter(|_| header.length > 0) else {
-            return Segment { end: 0, kind: Kind::Empty };
-        };
-        let from = near(self.sent_to, header.seq.wrapping_sub(isn).wrapping_sub(1));
+        let from = self.offset_near(self.sent_to, header.seq).filter(|_| header.length > 0);
+        let Some(from) = from else { return Segment::EMPTY };
         let end = from + u64::from(header.length);
         self.segments += 1;
         if self.acked == 0 {
@@ -138,15 +141,11 @@ impl Flow {
         }
         if end <= self.sent_to {
             self.retransmissions += 1;
-            return Segment { end, kind: Kind::Retransmission };
-        }
-        let writes = self.began.len();
-        if (1..self.ends.len()).contains(&writes) && from >= self.ends[writes - 1] {
-            self.began.push(at);
+            return Segment { from, end, kind: Kind::Retransmission };
         }
         self.sent_to = end;
         self.outstanding.push_back(end);
-        Segment { end, kind: Kind::First }
+        Segment { from, end, kind: Kind::First }
     }
 
     /// The network lost a segment of the sender.
@@ -161,12 +160,10 @@ impl Flow {
 
     /// A segment of the receiver reached the sender.
     pub(crate) fn acknowledged(&mut self, at: u64, header: &Header) {
-        let (Some(ack), Some(isn)) = (header.ack, self.isn) else { return };
+        let Some(ack) = header.ack.and_then(|ack| self.offset_of(ack)) else { return };
         if header.syn && self.opened.is_none() {
             self.opened = Some(at);
-            self.began.push(at);
         }
-        let ack = near(self.acked, ack.wrapping_sub(isn).wrapping_sub(1));
         if header.syn || ack <= self.acked || ack > self.sent_to {
             return;
         }
@@ -176,11 +173,9 @@ impl Flow {
             self.outstanding.pop_front();
             self.delivered += 1;
         }
-        while let (Some(&end), Some(&began)) =
-            (self.ends.get(self.completions.len()), self.began.get(self.completions.len()))
-            && end <= ack
-        {
-            self.completions.push(at - began);
+        // A segment may carry several writes, and an ACK may end them together.
+        while self.ends.get(self.finished_at.len()).is_some_and(|&end| end <= ack) {
+            self.finished_at.push(at);
         }
     }
 
@@ -192,15 +187,39 @@ impl Flow {
         }
     }
 
-    /// Results at `end`.
-    pub(crate) fn outcome(&mut self, end: u64, registers: &Registers) -> FlowOutcome {
+    /// Duration of each finished write, nanoseconds: from its beginning to the ACK of its last byte. As in the simulator, the
+    /// first write begins when the connection is open.
+    ///
+    /// # Errors
+    /// If an ACK came before the write whose last byte it acknowledges: the clocks are wrong then.
+    fn durations(&self, writes: &Writes) -> Result<Vec<u64>, String> {
+        let each = self.finished_at.iter().enumerate().map(|(number, &at)| {
+            let began = if number == 0 { self.opened } else { writes.began(number) };
+            began.and_then(|began| at.checked_sub(began)).ok_or_else(|| {
+                let began = began.map_or("not at all".into(), |began| format!("at {began} ns"));
+                format!("write {number} began {began}, and an ACK at {at} ns ended it")
+            })
+        });
+        each.collect()
+    }
+
+    /// Results at `end` of a flow whose application began its writes at the times of `writes`.
+    ///
+    /// # Errors
+    /// If a write ended before it began.
+    pub(crate) fn outcome(
+        &mut self,
+        end: u64,
+        registers: &Registers,
+        writes: &Writes,
+    ) -> Result<FlowOutcome, String> {
         self.keep_grid(end);
         let window = |segments: u32| u64::from(segments) * self.mss;
         let exit = registers.exit();
         let before = exit.map_or(u64::MAX, |exit| exit.sent_to);
-        FlowOutcome {
+        Ok(FlowOutcome {
             start: self.opened,
-            completions: self.completions.clone(),
+            completions: self.durations(writes)?,
             delivered_bytes: self.acked,
             delivered: self.delivered,
             delivered_at: core::mem::take(&mut self.delivered_at),
@@ -217,18 +236,20 @@ impl Flow {
                 cwnd: window(exit.cwnd),
                 reason: exit.reason,
             }),
-        }
+        })
     }
 }
 
-/// The offset nearest to `known` whose low 32 bits are `low`.
-fn near(known: u64, low: u32) -> u64 {
+/// The offset nearest to `known` whose low 32 bits are `low`; `None` if that is below zero.
+fn near(known: u64, low: u32) -> Option<u64> {
     let ahead = low.wrapping_sub(known as u32) as i32;
-    known.saturating_add_signed(ahead.into())
+    known.checked_add_signed(ahead.into())
 }
 
 #[cfg(test)]
 mod tests {
+    use firstflight_sim::sender::app::AppConfig;
+
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -252,13 +273,13 @@ mod tests {
     const ISN: u32 = u32::MAX - 1500;
 
     fn open(flow: &mut Flow) {
-        flow.sent(0, &Header { syn: true, ..header(ISN, None, 0) });
+        flow.sent(&Header { syn: true, ..header(ISN, None, 0) });
         let syn_ack = Header { syn: true, ..header(5, Some(ISN.wrapping_add(1)), 0) };
         flow.acknowledged(100 * MS, &syn_ack);
     }
 
-    fn data(flow: &mut Flow, at: u64, offset: u32, length: u32) -> Segment {
-        flow.sent(at, &header(ISN.wrapping_add(1 + offset), Some(6), length))
+    fn data(flow: &mut Flow, offset: u32, length: u32) -> Segment {
+        flow.sent(&header(ISN.wrapping_add(1 + offset), Some(6), length))
     }
 
     fn ack(flow: &mut Flow, at: u64, offset: u32) {
@@ -270,17 +291,17 @@ mod tests {
         let mut flow = flow("size = \"2500 B\"");
         open(&mut flow);
         let segments =
-            [(0, 1000), (1000, 1000), (2000, 500)].map(|(from, size)| data(&mut flow, 100 * MS, from, size));
+            [(0, 1000), (1000, 1000), (2000, 500)].map(|(from, size)| data(&mut flow, from, size));
         flow.lost(segments[1]);
         ack(&mut flow, 201 * MS, 1000);
-        let again = data(&mut flow, 210 * MS, 1000, 1000);
+        let again = data(&mut flow, 1000, 1000);
         assert!(again.is_retransmission() && !segments[1].is_retransmission());
         flow.lost(again);
-        data(&mut flow, 400 * MS, 1000, 1000);
+        data(&mut flow, 1000, 1000);
         assert!(!flow.is_finished());
         ack(&mut flow, 500 * MS, 2500);
         assert!(flow.is_finished() && flow.is_finite());
-        let outcome = flow.outcome(500 * MS, &Registers::none());
+        let outcome = flow.outcome(500 * MS, &Registers::none(), &writes(&[100])).expect("a write");
         assert_eq!((outcome.start, &outcome.completions[..]), (Some(100 * MS), &[400 * MS][..]));
         assert_eq!((outcome.delivered, outcome.delivered_bytes), (3, 2500));
         assert_eq!((outcome.sent, outcome.retransmits, outcome.lost), (5, 2, 2));
@@ -290,23 +311,68 @@ mod tests {
         assert_eq!(outcome.delivered_at, [0, 1, 1, 1]);
     }
 
+    /// Writes that began at these times, ms.
+    fn writes(at: &[u64]) -> Writes {
+        let writes = Writes::of(&AppConfig { pauses: vec![0; at.len() - 1], ..AppConfig::default() });
+        at.iter().for_each(|ms| writes.begin(ms * MS));
+        writes
+    }
+
     #[test]
-    fn each_write_is_timed_from_its_first_packet() {
+    fn each_write_is_timed_from_its_beginning() {
         let mut flow = flow("size = \"1000 B\"\nrounds = { count = 2, idle = \"50 ms\" }");
         open(&mut flow);
-        data(&mut flow, 100 * MS, 0, 1000);
+        data(&mut flow, 0, 1000);
         ack(&mut flow, 200 * MS, 1000);
         assert!(!flow.is_finished());
-        data(&mut flow, 251 * MS, 1000, 1000);
+        data(&mut flow, 1000, 1000);
         ack(&mut flow, 350 * MS, 2000);
         assert!(flow.is_finished());
-        assert_eq!(flow.outcome(350 * MS, &Registers::none()).completions, [100 * MS, 99 * MS]);
+        // The first write begins with the connection, at 100 ms; the second at 250 ms, whenever its packet leaves.
+        let outcome = flow.outcome(350 * MS, &Registers::none(), &writes(&[101, 250])).expect("two writes");
+        assert_eq!(outcome.completions, [100 * MS, 100 * MS]);
+    }
+
+    #[test]
+    fn writes_that_share_a_segment_have_each_their_own_time() {
+        // Six messages of 400 B: the first leaves alone, the next four in two segments of 1000 and 600 B while it is under way, and
+        // the third segment has the sixth. The first ACK ends one message, the second one those that end at 800 and 1200 B, the last
+        // the other three.
+        let mut flow = flow("size = \"400 B\"\nrounds = { count = 6, idle = \"0 s\" }");
+        open(&mut flow);
+        for (from, size) in [(0, 400), (400, 1000), (1400, 600), (2000, 400)] {
+            data(&mut flow, from, size);
+        }
+        ack(&mut flow, 201 * MS, 400);
+        ack(&mut flow, 260 * MS, 1400);
+        assert!(!flow.is_finished());
+        ack(&mut flow, 290 * MS, 2400);
+        assert!(flow.is_finished());
+        let began = writes(&[100, 110, 120, 130, 140, 150]);
+        let outcome = flow.outcome(300 * MS, &Registers::none(), &began).expect("six writes");
+        assert_eq!(outcome.completions, [101, 150, 140, 160, 150, 140].map(|ms: u64| ms * MS));
+    }
+
+    #[test]
+    fn a_write_that_ends_before_it_begins_is_no_result() {
+        let result = |began: &[u64]| {
+            let mut flow = flow("size = \"1000 B\"\nrounds = { count = 2, idle = \"0 s\" }");
+            open(&mut flow);
+            data(&mut flow, 0, 2000);
+            ack(&mut flow, 200 * MS, 2000);
+            flow.outcome(200 * MS, &Registers::none(), &writes(began)).map(|outcome| outcome.completions)
+        };
+        assert_eq!(result(&[100, 200]), Ok(vec![100 * MS, 0]));
+        let late = result(&[100, 201]).expect_err("later than its ACK");
+        assert_eq!(late, "write 1 began at 201000000 ns, and an ACK at 200000000 ns ended it");
+        let never = result(&[100]).expect_err("no second write");
+        assert_eq!(never, "write 1 began not at all, and an ACK at 200000000 ns ended it");
     }
 
     #[test]
     fn offsets_go_on_beyond_four_gigabytes() {
-        assert_eq!(near(0xffff_fff0, 0x10), 0x1_0000_0010);
-        assert_eq!(near(0x1_0000_0010, 0xffff_fff0), 0xffff_fff0);
-        assert_eq!(near(5, 3), 3);
+        assert_eq!(near(0xffff_fff0, 0x10), Some(0x1_0000_0010));
+        assert_eq!(near(0x1_0000_0010, 0xffff_fff0), Some(0xffff_fff0));
+        assert_eq!((near(5, 3), near(5, u32::MAX)), (Some(3), None));
     }
 }

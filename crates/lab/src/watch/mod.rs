@@ -18,6 +18,7 @@ use firstflight_study::trace::record::FlowRecording;
 use crate::congestion_control::CongestionControl;
 use crate::emulator::realtime::{Observer, Way};
 use crate::header::Header;
+use crate::host::Failure;
 use crate::need::Need;
 use crate::traffic::Tap;
 use flow::{Flow, Segment};
@@ -96,14 +97,14 @@ impl Watch {
         Self { unfinished: (network.until_finished && finite > 0).then_some(finite), flows, finished_at: 0 }
     }
 
-    /// Results at `end`, nanoseconds, of flows whose full segments carry `mss` bytes.
+    /// Results at `end`, nanoseconds.
     ///
     /// # Errors
-    /// If the kernel does not report the registers of a sender.
-    pub(crate) fn outcomes(&mut self, end: u64) -> Result<Vec<FlowOutcome>, Need> {
+    /// If the kernel does not report the registers of a sender, or a write ended before it began.
+    pub(crate) fn outcomes(&mut self, end: u64) -> Result<Vec<FlowOutcome>, Failure> {
         let outcomes = self.flows.iter_mut().map(|watched| {
             watched.read(end)?;
-            Ok(watched.flow.outcome(end, &watched.registers))
+            watched.flow.outcome(end, &watched.registers, watched.tap.writes()).map_err(Failure)
         });
         outcomes.collect()
     }
@@ -131,8 +132,8 @@ impl Observer for Watch {
         let (number, note) = match flow(header.to) {
             Some(number) => {
                 let watched = &mut self.flows[number];
-                let segment = watched.flow.sent(at, &header);
-                watched.trace.sent(at, &header, &watched.flow, segment);
+                let segment = watched.flow.sent(&header);
+                watched.trace.sent(at, &header, segment);
                 // After a timeout the first packet is a retransmission, and no ACK has shown the timeout.
                 if segment.is_retransmission() {
                     // A failure shows at the end of the run, when the registers are read again.

@@ -44,9 +44,9 @@ impl Trace {
     }
 
     /// The sender sent a segment.
-    pub(crate) fn sent(&mut self, at: u64, header: &Header, flow: &Flow, segment: Segment) {
+    pub(crate) fn sent(&mut self, at: u64, header: &Header, segment: Segment) {
         if let Some(packets) = &mut self.packets {
-            packets.sent(at, header, flow, segment);
+            packets.sent(at, header, segment);
         }
     }
 
@@ -73,18 +73,20 @@ impl Trace {
         let (Some(rows), Some(began)) = (&self.rows, flow.opened()) else { return vec![] };
         let row = |row: &Row| {
             let Row { at, info, delivered } = row;
-            SampleRow {
+            // The kernel has registers before the connection is open; the flow begins then.
+            let since = at.checked_sub(began)?;
+            Some(SampleRow {
                 run: 0,
                 flow: name.into(),
-                time_s: Nanos(at.saturating_sub(began)).as_secs_f64(),
+                time_s: Nanos(since).as_secs_f64(),
                 cwnd_packets: Some(info.cwnd.into()),
                 ssthresh_packets: info.ssthresh.map(f64::from),
                 in_flight_packets: Some(info.in_flight().into()),
                 queue_packets: None,
                 delivered_bytes: Some(*delivered as f64),
-            }
+            })
         };
-        rows.iter().map(row).collect()
+        rows.iter().filter_map(row).collect()
     }
 
     /// The packets, if they were kept.
@@ -134,11 +136,11 @@ impl Packets {
         self.starts.partition_point(|&start| start < offset) as u32
     }
 
-    fn sent(&mut self, at: u64, header: &Header, flow: &Flow, segment: Segment) {
+    fn sent(&mut self, at: u64, header: &Header, segment: Segment) {
         if header.syn {
             return self.push(at, Event::Syn);
         }
-        let Some(from) = flow.offset(segment, header) else { return };
+        let Some(from) = segment.offset() else { return };
         let payload = header.length;
         let number = match segment.is_retransmission() {
             // The last segment that begins there or before.
