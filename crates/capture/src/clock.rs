@@ -213,7 +213,7 @@ fn least_jump(one: Pace, other: Pace) -> i128 {
 }
 
 /// Gives packets with this flag an epoch of their own, so that no sample spans from them to others.
-pub(crate) fn set_apart(flow: &mut Flow, flag: u8) {
+pub(crate) fn set_apart(flow: &mut Flow, flag: u16) {
     flow.packets
         .iter_mut()
         .filter(|packet| packet.flags.has(flag))

@@ -195,6 +195,7 @@ fn observe(
         lost_packets: lost,
         reordering: Reordering::of(trace),
         timeouts: trace.timeouts,
+        congestion_marks: trace.marks,
         mss: trace.mss,
         first_flight_packets: first_flight(trace),
         max_flight_bytes: trace.sends.iter().map(|send| send.flight).max().unwrap_or(0),

@@ -104,6 +104,27 @@ pub(crate) fn reordering(connections: &[Connection]) -> Option<String> {
     ))
 }
 
+/// Congestion marks that accurate ECN reports, unless there is certainly none.
+pub(crate) fn marks(connections: &[Connection]) -> Option<String> {
+    let seen = || connections.iter().filter_map(|one| one.observed.congestion_marks);
+    let (count, marked) = (seen().count(), seen().map(|marks| marks.packets).sum::<u64>());
+    let open = seen().any(|marks| !marks.exact);
+    let (connections, reports) = match count {
+        1 => ("one connection counts".into(), "it reports"),
+        count => (format!("{count} connections count"), "they report"),
+    };
+    let more = if open {
+        ", and maybe more: the number is not known without the handshake, or if acknowledgements report eight packets or more"
+    } else {
+        ""
+    };
+    (marked > 0 || open).then(|| {
+        format!(
+            "{connections} congestion marks (accurate ECN, RFC 9768): {reports} {marked} marked packets{more}"
+        )
+    })
+}
+
 /// Whether no connection shows the path, because the application of each had nothing to send for most of its time.
 pub(crate) fn idle(connections: &[Connection]) -> Option<String> {
     let share = |connection: &Connection| {

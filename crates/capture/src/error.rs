@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::decode::SUPPORTED;
+
 /// Reason why a file has no usable connection. `Display` prints one line: the file, the problem, what was expected,
 /// and the warnings.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +61,16 @@ pub enum Problem {
         /// Packets of UDP.
         udp: u64,
     },
+    /// No packet is TCP as far as it was captured: how many are cut off, after how many bytes, and the snap length that they need.
+    #[error("{packets} packets cut off at {at}, within their headers; capture with -s {snap_length}")]
+    CutOff {
+        /// Packets that are cut off.
+        packets: u64,
+        /// Bytes that were captured of each.
+        at: String,
+        /// Snap length, bytes.
+        snap_length: u32,
+    },
     /// No packet is TCP, and some are QUIC: a sentence about these.
     #[error("no TCP packet: {0}")]
     OnlyQuic(String),
@@ -82,9 +94,7 @@ impl Problem {
             }
             Self::Packed(_) => Some("a pcap or pcapng file, plain or compressed with gzip or zstd"),
             Self::OnlyQuic(_) => Some("TCP connections of the same server, such as those of HTTP/2"),
-            Self::LinkType(_) => Some(
-                "Ethernet (1), null or loopback (0, 108), raw IP (12, 14, 101, 228, 229) or Linux cooked (113, 276)",
-            ),
+            Self::LinkType(_) => Some(SUPPORTED),
             _ => None,
         };
         Error { place: place.into(), problem: self, expected, warnings: Vec::new() }

@@ -98,6 +98,10 @@ pub(crate) struct End {
     pub(crate) new_bytes: u64,
     /// Whether it has sent its last byte.
     finished: bool,
+    /// Encapsulations of its last packet with something new.
+    layers: Option<u32>,
+    /// Highest acknowledgement it sent.
+    acked: Option<u64>,
 }
 
 impl End {
@@ -266,6 +270,12 @@ impl Flow {
         if self.packets.iter().rev().take(LOOK_BACK).any(|earlier| earlier.is_the_same(&added)) {
             return Err(Duplicate);
         }
+        // A host, a tunnel's end or a switch is often captured on both sides, where the packets may be cut differently.
+        let end = &self.sides[own];
+        let news = end.high < Some(added.end()) || has_ack && end.acked < Some(ack);
+        if end.layers.is_some_and(|layers| layers != packet.layers) && !news {
+            return Err(Duplicate);
+        }
         for &(from, to) in packet.sack.get() {
             let block = (self.sides[peer].unwrap(from), self.sides[peer].unwrap(to));
             if self.keeps {
@@ -283,6 +293,12 @@ impl Flow {
             self.sides[peer].advance(ack);
         }
         let end = &mut self.sides[own];
+        if news {
+            end.layers = Some(packet.layers);
+        }
+        if has_ack {
+            end.acked = end.acked.max(Some(ack));
+        }
         end.payload += u64::from(packet.payload);
         end.new_bytes += new_bytes;
         end.finished |= packet.flags.has(Flags::FIN);

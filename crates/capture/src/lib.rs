@@ -12,7 +12,9 @@ mod clock;
 mod compression;
 mod connection;
 mod container;
+mod decode;
 mod doubts;
+mod ecn;
 mod error;
 mod estimate;
 mod flows;
@@ -45,6 +47,8 @@ use std::path::Path;
 
 pub use crate::aggregates::Aggregates;
 pub use crate::bucket::Bucket;
+pub use crate::decode::PassedOver;
+pub use crate::ecn::CongestionMarks;
 pub use crate::error::{Error, Problem};
 pub use crate::estimate::{AckPolicy, Estimate, Inferred, Opening, PathEstimate, Unknown};
 pub use crate::groups::{Group, Network};

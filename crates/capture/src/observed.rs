@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::aggregates::{Aggregates, aggregates};
 use crate::bucket::{Bucket, bucket};
+use crate::ecn::CongestionMarks;
 use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
 use crate::reordering::Reordering;
@@ -157,6 +158,10 @@ pub struct Observed {
     pub reordering: Option<Reordering>,
     /// Retransmissions a whole retransmission timeout after the last packet in either direction.
     pub timeouts: u64,
+    /// Data packets that arrived with a congestion mark; `None` unless the connection uses accurate ECN (RFC 9768), which
+    /// counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion_marks: Option<CongestionMarks>,
     /// Payload of a full segment, bytes.
     pub mss: u32,
     /// Data packets sent before the first acknowledgement of data.

@@ -1,14 +1,7 @@
-//! Decoder from a captured frame to its TCP packet, even if the capture truncated it.
-//!
-//! `etherparse` parses VLAN tags, IP headers and extension headers, with lax length checks because most
-//! captures keep only headers. This module parses the link headers that `etherparse` does not support and the
-//! fixed part of the TCP header, which must be readable even if its options were truncated.
+//! TCP and UDP packets of a capture, even if it truncated them. The options of TCP are walked by their lengths, so that an unknown
+//! one hides none behind it.
 
 use std::net::{IpAddr, SocketAddr};
-
-use etherparse::{
-    EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpOptionsIterator, ether_type,
-};
 
 /// A TCP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +24,8 @@ pub(crate) struct TcpPacket {
     pub(crate) sack: Blocks,
     /// Whether the capture contains all options.
     pub(crate) whole: bool,
+    /// Hash of the encapsulations around the IP packet; 0 without any.
+    pub(crate) layers: u32,
 }
 
 /// SACK blocks of a packet: at most four.
@@ -69,7 +64,7 @@ pub(crate) struct UdpPacket {
 
 impl UdpPacket {
     /// The packet with these `bytes` captured behind the IP header, which has `ip_payload` bytes on the wire.
-    fn new(from: IpAddr, to: IpAddr, bytes: &[u8], ip_payload: u32) -> Option<Self> {
+    pub(crate) fn new(from: IpAddr, to: IpAddr, bytes: &[u8], ip_payload: u32) -> Option<Self> {
         let (header, data) = bytes.split_first_chunk::<8>()?;
         let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
         let quic = match *data {
@@ -86,177 +81,97 @@ impl UdpPacket {
 
 /// TCP flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flags(pub(crate) u8);
+pub(crate) struct Flags(pub(crate) u16);
 
 impl Flags {
-    pub(crate) const FIN: u8 = 0x01;
-    pub(crate) const SYN: u8 = 0x02;
-    pub(crate) const RST: u8 = 0x04;
-    pub(crate) const ACK: u8 = 0x10;
-    pub(crate) const ECE: u8 = 0x40;
+    pub(crate) const FIN: u16 = 0x01;
+    pub(crate) const SYN: u16 = 0x02;
+    pub(crate) const RST: u16 = 0x04;
+    pub(crate) const ACK: u16 = 0x10;
+    pub(crate) const ECE: u16 = 0x40;
+    pub(crate) const CWR: u16 = 0x80;
+    /// Accurate ECN (RFC 9768).
+    pub(crate) const AE: u16 = 0x100;
 
-    pub(crate) fn has(self, flag: u8) -> bool {
+    pub(crate) fn has(self, flag: u16) -> bool {
         self.0 & flag != 0
     }
 }
 
-/// Content of a frame.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Content {
-    /// A TCP packet.
-    Tcp(TcpPacket),
-    /// A UDP packet.
-    Udp(UdpPacket),
-    /// Something else, a fragment, or too few captured bytes.
-    Other,
-    /// Unsupported link type.
-    UnknownLink,
-}
-
-/// Largest plausible IP packet: Linux builds IPv6 segments of up to 512 KiB ("BIG TCP") before the hardware
-/// splits them.
-const MAX_IP_LEN: u32 = 1 << 20;
-
-/// Decodes a frame of `link_type` with the captured bytes `data` and the original length `wire_len`, bytes.
-pub(crate) fn decode(link_type: u32, data: &[u8], wire_len: u32) -> Content {
-    let Some(link) = Link::of(link_type) else {
-        return Content::UnknownLink;
-    };
-    let content = link.strip(data).and_then(|(ether_type, skipped)| {
-        ip_packet(ether_type, &data[skipped..], wire_len.saturating_sub(skipped as u32))
-    });
-    content.unwrap_or(Content::Other)
-}
-
-/// Link header in front of the network packet.
-enum Link {
-    Ethernet,
-    RawIp,
-    /// Four bytes of address family, in the byte order of the capturing machine or of the network.
-    Loopback,
-    Cooked1,
-    Cooked2,
-}
-
-impl Link {
-    /// Link header for a number in the registry of the tcpdump group.
-    fn of(link_type: u32) -> Option<Self> {
-        Some(match link_type {
-            0 | 108 => Self::Loopback,
-            1 => Self::Ethernet,
-            // 12 and 14 are DLT_RAW on different systems; 228 and 229 are raw IPv4 and IPv6
-            12 | 14 | 101 | 228 | 229 => Self::RawIp,
-            113 => Self::Cooked1,
-            276 => Self::Cooked2,
-            _ => return None,
-        })
-    }
-
-    /// Type and offset of the network packet.
-    fn strip(&self, data: &[u8]) -> Option<(EtherType, usize)> {
-        let ether_type_at =
-            |at: usize| Some(EtherType(u16::from_be_bytes([*data.get(at)?, *data.get(at + 1)?])));
-        match self {
-            Self::Ethernet => Some((ether_type_at(12)?, 14)),
-            Self::Cooked1 => Some((ether_type_at(14)?, 16)),
-            Self::Cooked2 => Some((ether_type_at(0)?, 20)),
-            Self::RawIp => Some((by_version(*data.first()?)?, 0)),
-            // the address family of IPv6 differs between systems; the version field does not
-            Self::Loopback => Some((by_version(*data.get(4)?)?, 4)),
-        }
-        .filter(|(_, skipped)| *skipped <= data.len())
-    }
-}
-
-fn by_version(first: u8) -> Option<EtherType> {
-    match first >> 4 {
-        4 => Some(ether_type::IPV4),
-        6 => Some(ether_type::IPV6),
-        _ => None,
-    }
-}
-
-fn ip_packet(ether_type: EtherType, data: &[u8], wire_len: u32) -> Option<Content> {
-    let packet = LaxSlicedPacket::from_ether_type(ether_type, data);
-    let tags: usize = packet.link_exts.iter().map(|tag| tag.header_len()).sum();
-    let on_wire = wire_len.saturating_sub(tags as u32);
-    let net = packet.net?;
-    let payload = net.ip_payload_ref()?;
-    if !matches!(payload.ip_number, IpNumber::TCP | IpNumber::UDP) || payload.fragmented {
-        return None;
-    }
-    let (from, to, header_len, claimed, ip_id) = match &net {
-        LaxNetSlice::Ipv4(ip) => {
-            let header = ip.header();
-            let (from, to): (IpAddr, IpAddr) =
-                (header.source_addr().into(), header.destination_addr().into());
-            let claimed = u32::from(header.total_len());
-            let authentication = ip.extensions().auth.map_or(0, |auth| auth.slice().len());
-            (from, to, header.slice().len() + authentication, claimed, Some(header.identification()))
-        }
-        LaxNetSlice::Ipv6(ip) => {
-            let header = ip.header();
-            let (from, to): (IpAddr, IpAddr) =
-                (header.source_addr().into(), header.destination_addr().into());
-            let claimed = match header.payload_length() {
-                0 => 0,
-                length => u32::from(length) + 40,
-            };
-            (from, to, 40 + ip.extensions().slice().len(), claimed, None)
-        }
-        LaxNetSlice::Arp(_) => return None,
-    };
-    // segmentation offload leaves the length field at zero: use the length of the frame
-    let ip_len = if claimed == 0 { on_wire } else { claimed };
-    if ip_len > MAX_IP_LEN {
-        return None;
-    }
-    if payload.ip_number == IpNumber::UDP {
-        let ip_payload = ip_len.checked_sub(header_len as u32)?;
-        return UdpPacket::new(from, to, payload.payload, ip_payload).map(Content::Udp);
-    }
-    let tcp = payload.payload;
-    let fixed: &[u8; 20] = tcp.first_chunk()?;
-    let tcp_len = usize::from(fixed[12] >> 4) * 4;
-    if tcp_len < 20 {
-        return None;
-    }
-    let word = |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
-    let half = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
-    let mut packet = TcpPacket {
-        from: SocketAddr::new(from, half(0)),
-        to: SocketAddr::new(to, half(2)),
-        seq: word(4),
-        ack: word(8),
-        window: half(14),
-        flags: Flags(fixed[13]),
-        payload: ip_len.checked_sub((header_len + tcp_len) as u32)?,
-        ip_len,
-        ip_id,
-        timestamps: None,
-        mss: None,
-        window_scale: None,
-        sack: Blocks::default(),
-        whole: tcp.len() >= tcp_len,
-    };
-    packet.read_options(&tcp[20..tcp.len().min(tcp_len)]);
-    Some(Content::Tcp(packet))
-}
-
 impl TcpPacket {
-    /// Reads the captured options; the first damaged or truncated one ends the list.
+    /// Bytes of the fixed header up to the window, without checksum and urgent pointer.
+    pub(crate) const FIXED: usize = 16;
+
+    /// The packet between these addresses with these `bytes` captured behind the IP header, which has `wire` bytes behind it and is
+    /// part of a packet of this length and identification. `None` if the header is cut off or contradicts itself.
+    pub(crate) fn new(
+        (from, to): (IpAddr, IpAddr),
+        bytes: &[u8],
+        wire: u32,
+        (ip_len, ip_id): (u32, Option<u16>),
+    ) -> Option<Self> {
+        let fixed: &[u8; Self::FIXED] = bytes.first_chunk()?;
+        let header = usize::from(fixed[12] >> 4) * 4;
+        if header < 20 {
+            return None;
+        }
+        let word = |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
+        let half = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+        let mut packet = Self {
+            from: SocketAddr::new(from, half(0)),
+            to: SocketAddr::new(to, half(2)),
+            seq: word(4),
+            ack: word(8),
+            window: half(14),
+            flags: Flags(half(12) & 0x1ff),
+            payload: wire.checked_sub(header as u32)?,
+            ip_len,
+            ip_id,
+            timestamps: None,
+            mss: None,
+            window_scale: None,
+            sack: Blocks::default(),
+            whole: bytes.len() >= header,
+            layers: 0,
+        };
+        packet.read_options(bytes.get(20..bytes.len().min(header)).unwrap_or_default());
+        Some(packet)
+    }
+
+    /// Reads the captured options. A length that does not fit ends the list.
     fn read_options(&mut self, options: &[u8]) {
-        for option in TcpOptionsIterator::from_slice(options).map_while(Result::ok) {
-            match option {
-                TcpOptionElement::MaximumSegmentSize(mss) => self.mss = Some(mss),
-                // RFC 7323, section 2.3: a shift above 14 counts as 14
-                TcpOptionElement::WindowScale(shift) => self.window_scale = Some(shift.min(14)),
-                TcpOptionElement::Timestamp(value, echo) => self.timestamps = Some((value, echo)),
-                TcpOptionElement::SelectiveAcknowledgement(first, more) => {
-                    self.sack = Blocks::new(std::iter::once(first).chain(more.into_iter().flatten()));
+        const END: u8 = 0;
+        const PADDING: u8 = 1;
+        let mut rest = options;
+        while let [kind, tail @ ..] = rest {
+            match *kind {
+                END => return,
+                PADDING => rest = tail,
+                kind => {
+                    let length = tail.first().map_or(0, |length| usize::from(*length));
+                    let Some(option) = rest.get(2..length) else { return };
+                    self.read_option(kind, option);
+                    rest = &rest[length..];
                 }
-                TcpOptionElement::Noop | TcpOptionElement::SelectiveAcknowledgementPermitted => {}
             }
+        }
+    }
+
+    /// Reads one option without its kind and length. An unknown one, or one of a wrong length, is passed over.
+    fn read_option(&mut self, kind: u8, content: &[u8]) {
+        let words = |eight: &[u8; 8]| {
+            let [a, b, c, d, e, f, g, h] = *eight;
+            (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]))
+        };
+        match (kind, content) {
+            (2, &[high, low]) => self.mss = Some(u16::from_be_bytes([high, low])),
+            // RFC 7323, section 2.3: a shift above 14 counts as 14
+            (3, &[shift]) => self.window_scale = Some(shift.min(14)),
+            (5, blocks) if (8..=32).contains(&blocks.len()) && blocks.len().is_multiple_of(8) => {
+                self.sack = Blocks::new(blocks.as_chunks().0.iter().map(words));
+            }
+            (8, stamps) => self.timestamps = stamps.try_into().ok().as_ref().map(words).or(self.timestamps),
+            _ => {}
         }
     }
 }

@@ -9,6 +9,7 @@
 use firstflight_contract::Nanos;
 
 use crate::clock::Epoch;
+use crate::ecn::CongestionMarks;
 use crate::flows::{Flow, Packet, Side};
 use crate::view::View;
 use crate::walk::walk;
@@ -148,6 +149,8 @@ pub(crate) struct PacketTrace {
     pub(crate) cut: Option<Cut>,
     /// Data packets that the capture missed.
     pub(crate) missed: u64,
+    /// Congestion marks, if the connection counts them.
+    pub(crate) marks: Option<CongestionMarks>,
     /// Times of retransmissions, one per packet.
     pub(crate) resent_times: Vec<Nanos>,
     /// Origin of the sender's times.

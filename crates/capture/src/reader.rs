@@ -7,11 +7,11 @@ use firstflight_contract::Nanos;
 use serde::Serialize;
 
 use crate::compression::{Foreign, Packed, Unpacked};
-use crate::container::{Ending, Failure, for_each_frame};
+use crate::container::{Ending, Failure, Frame, for_each_frame};
+use crate::decode::{Content, Decoder, Passed, PassedOver, Tally};
 use crate::error::{Error, Problem};
 use crate::groups::Group;
 use crate::observed::Connection;
-use crate::packet::{Content, decode};
 use crate::table::{Connections, Table};
 use crate::udp::Udp;
 
@@ -27,6 +27,8 @@ pub struct Capture {
     pub groups: Vec<Group>,
     /// Data left out or doubtful, one sentence each.
     pub warnings: Vec<String>,
+    /// Packets that may have carried TCP and could not be read, by file and reason.
+    pub passed_over: Vec<PassedOver>,
     /// Packet counts.
     pub counts: Counts,
 }
@@ -58,11 +60,10 @@ pub struct Counts {
 pub struct Reader {
     table: Table,
     udp: Udp,
+    decoder: Decoder,
     counts: Counts,
-    unknown_link_type: Option<u32>,
     warnings: Vec<String>,
-    /// Files without a packet, and whether they end inside the first one.
-    empty: Vec<(PathBuf, bool)>,
+    files: Vec<ReadFile>,
 }
 
 /// Packets between two questions whether to go on.
@@ -83,72 +84,101 @@ impl Reader {
     ) -> Result<Next, Error> {
         let name = name.as_ref();
         let mut input = open(input, name)?;
-        let before = self.counts.packets;
+        self.decoder.begin_file(self.files.len());
+        let mut file = ReadFile::new(name);
         let ending = for_each_frame(&mut input, |frame| {
-            self.counts.packets += 1;
-            match decode(frame.link_type, frame.data, frame.wire_len) {
-                Content::Tcp(packet) => {
-                    self.counts.tcp += 1;
-                    match frame.at {
-                        Some(at) => self.counts.duplicates += u64::from(self.table.add(at, &packet).is_err()),
-                        None => self.counts.timeless += 1,
-                    }
-                }
-                Content::Udp(packet) => self.udp.add(&packet),
-                Content::Other => {}
-                Content::UnknownLink => {
-                    self.counts.unknown_link += 1;
-                    self.unknown_link_type = Some(frame.link_type);
-                }
-            }
+            file.packets += 1;
+            self.frame(&frame, &mut file);
             if self.counts.packets.is_multiple_of(BETWEEN_QUESTIONS) { goes_on() } else { Next::Continue }
         });
-        let packets = self.counts.packets - before;
+        let packets = file.packets;
         let ending = match (ending, input.state()) {
             // what could not be unpacked may be the header, too
             (Err(Failure::NotACapture), state) if state != Packed::Whole => Ending::BrokenOff,
             (ending, _) => ending.map_err(|failure| failed(failure, name))?,
         };
-        if packets == 0 {
-            let truncated = ending != Ending::Whole || input.state() != Packed::Whole;
-            self.empty.push((name.into(), truncated));
-        } else {
+        file.truncated = ending != Ending::Whole || input.state() != Packed::Whole;
+        self.files.push(file);
+        if packets > 0 {
             self.warnings.extend(not_read(name, ending, input.state(), packets));
         }
         Ok(if ending == Ending::Stopped { Next::Stop } else { Next::Continue })
     }
 
-    /// Analyses what was read; `name` is the name of the capture in errors and warnings.
+    fn frame(&mut self, frame: &Frame<'_>, file: &mut ReadFile) {
+        self.counts.packets += 1;
+        match self.decoder.decode(frame.at, frame.link_type, frame.data, frame.wire_len) {
+            Content::Tcp(packet) => {
+                self.counts.tcp += 1;
+                if !packet.whole {
+                    file.passed.add_cut_options(frame.data.len(), frame.wire_len);
+                }
+                match frame.at {
+                    Some(at) => file.duplicates += u64::from(self.table.add(at, &packet).is_err()),
+                    None => file.timeless += 1,
+                }
+            }
+            Content::Udp(packet) => self.udp.add(&packet),
+            Content::Fragment => {}
+            Content::Passed(why) => {
+                self.counts.unknown_link += u64::from(matches!(why, Passed::Link(_)));
+                file.passed.add(why, frame.data.len(), frame.wire_len);
+            }
+        }
+    }
+
+    /// Analyses what was read; `name` is the name of the capture in errors.
     ///
     /// # Errors
     /// [`Error`] if there is no usable connection.
     pub fn finish(self, name: impl AsRef<Path>) -> Result<Capture, Error> {
         let name = name.as_ref();
-        let Self { table, udp, counts, unknown_link_type, mut warnings, empty } = self;
+        let Self { table, udp, mut decoder, mut counts, mut warnings, mut files } = self;
+        for (number, incomplete) in decoder.take_incomplete() {
+            if let Some(file) = files.get_mut(number) {
+                file.passed.add_incomplete(incomplete);
+            }
+        }
+        counts.duplicates = files.iter().map(|file| file.duplicates).sum();
+        counts.timeless = files.iter().map(|file| file.timeless).sum();
         if counts.packets == 0 {
-            let truncated = empty.iter().any(|(_, truncated)| *truncated);
+            let truncated = files.iter().any(|file| file.truncated);
             return Err(Problem::Empty { truncated }.of(name));
         }
-        warnings
-            .extend(empty.iter().map(|(name, _)| format!("{}: the file contains no packet", name.display())));
+        warnings.extend(without_packets(&files));
+        let passed = ReadFile::sum(&files);
         let other_links = counts.unknown_link == counts.packets;
-        if let Some(link_type) = unknown_link_type.filter(|_| other_links) {
+        if let Some(link_type) = passed.link_type().filter(|_| other_links) {
             return Err(Problem::LinkType(link_type).of(name).after(warnings));
         }
         if counts.timeless == counts.tcp && counts.tcp > 0 {
             return Err(Problem::NoTimes.of(name).after(warnings));
         }
-        warnings.extend(left_out(name, &counts));
         if counts.tcp == 0 {
-            let problem = match udp.quic() {
-                Some(quic) => Problem::OnlyQuic(quic),
-                None => Problem::NoTcp { packets: counts.packets, udp: udp.packets() },
+            let (problem, cut) = match (udp.quic(), passed.cut()) {
+                (Some(quic), _) => (Problem::OnlyQuic(quic), true),
+                (None, Some((packets, at, snap_length))) => {
+                    (Problem::CutOff { packets, at, snap_length }, false)
+                }
+                (None, None) => (Problem::NoTcp { packets: counts.packets, udp: udp.packets() }, true),
             };
+            let reasons = passed.reasons().filter(|why| cut || *why != Some(Passed::Cut));
+            warnings.extend(reasons.flat_map(|why| left_out(&files, &passed, why)));
             return Err(problem.of(name).after(warnings));
         }
+        warnings.extend(passed.reasons().flat_map(|why| left_out(&files, &passed, why)));
+        let timeless = |file: &ReadFile| (file.timeless > 0).then(|| counted(file.timeless, TIMELESS));
+        warnings.extend(by_file(&files, timeless, || counted(counts.timeless, TIMELESS)));
+        let duplicates = |file: &ReadFile| (file.duplicates > 0).then(|| counted(file.duplicates, TWICE));
+        warnings.extend(by_file(&files, duplicates, || counted(counts.duplicates, TWICE)));
         warnings.extend(udp.quic());
+        let listed =
+            |file: &ReadFile| file.passed.listed(&file.name.display().to_string()).collect::<Vec<_>>();
+        let passed_over = files.iter().flat_map(listed).collect();
         match table.finish(&mut warnings) {
-            Ok(Connections { connections, groups }) => Ok(Capture { connections, groups, warnings, counts }),
+            Ok(Connections { connections, groups }) => {
+                Ok(Capture { connections, groups, warnings, passed_over, counts })
+            }
             Err(problem) => Err(problem.of(name).after(warnings)),
         }
     }
@@ -208,13 +238,90 @@ fn not_read(name: &Path, ending: Ending, packed: Packed, packets: u64) -> Option
     }
 }
 
-/// Warnings about packets that are left out.
-fn left_out(name: &Path, counts: &Counts) -> impl Iterator<Item = String> {
-    let kinds = [
-        (counts.unknown_link, "have unsupported link types"),
-        (counts.timeless, "have no time stamp (simple packet blocks)"),
-        (counts.duplicates, "were captured twice"),
-    ];
-    let some = kinds.into_iter().filter(|(count, _)| *count > 0);
-    some.map(move |(count, what)| format!("{}: {count} packets {what} and are left out", name.display()))
+const TIMELESS: &str = "have no time stamp (simple packet blocks)";
+const TWICE: &str = "were captured twice";
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} packets {what} and are left out")
+}
+
+/// A file that was read.
+struct ReadFile {
+    name: PathBuf,
+    packets: u64,
+    /// Whether it ended inside a packet, or its compressed data early.
+    truncated: bool,
+    passed: Tally,
+    /// TCP packets captured twice.
+    duplicates: u64,
+    /// TCP packets without a time.
+    timeless: u64,
+}
+
+impl ReadFile {
+    fn new(name: &Path) -> Self {
+        Self {
+            name: name.into(),
+            packets: 0,
+            truncated: false,
+            passed: Tally::default(),
+            duplicates: 0,
+            timeless: 0,
+        }
+    }
+
+    /// The packets of all files that were passed over.
+    fn sum(files: &[Self]) -> Tally {
+        let mut sum = Tally::default();
+        files.iter().for_each(|file| sum.extend(&file.passed));
+        sum
+    }
+}
+
+/// Files that a warning names each.
+const NAMED: usize = 3;
+
+/// Names of files, of which at most [`NAMED`] are named.
+fn names<'a>(files: impl ExactSizeIterator<Item = &'a ReadFile>) -> String {
+    let others = files.len().saturating_sub(NAMED);
+    let mut names: Vec<String> = files.take(NAMED).map(|file| file.name.display().to_string()).collect();
+    let last = match others {
+        0 => names.pop().unwrap_or_default(),
+        1 => "1 more file".into(),
+        others => format!("{others} more files"),
+    };
+    if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }
+}
+
+/// Warning about the files without a packet.
+fn without_packets(files: &[ReadFile]) -> Option<String> {
+    let empty: Vec<&ReadFile> = files.iter().filter(|file| file.packets == 0).collect();
+    let what = match empty.len() {
+        0 => return None,
+        1 => "the file contains no packet",
+        _ => "the files contain no packet",
+    };
+    Some(format!("{}: {what}", names(empty.into_iter())))
+}
+
+/// Warnings about files, each with its sentence; if many have one, `all` is that of all together.
+fn by_file(
+    files: &[ReadFile],
+    sentence: impl Fn(&ReadFile) -> Option<String>,
+    all: impl Fn() -> String,
+) -> Vec<String> {
+    let some: Vec<(&ReadFile, String)> =
+        files.iter().filter_map(|file| Some((file, sentence(file)?))).collect();
+    if some.len() <= NAMED {
+        return some
+            .into_iter()
+            .map(|(file, sentence)| format!("{}: {sentence}", file.name.display()))
+            .collect();
+    }
+    vec![format!("{}: {}", names(some.iter().map(|(file, _)| *file)), all())]
+}
+
+/// Warnings about packets that are left out for this reason.
+fn left_out(files: &[ReadFile], all: &Tally, why: Option<Passed>) -> Vec<String> {
+    by_file(files, |file| file.passed.sentence(why), || all.sentence(why).unwrap_or_default())
 }

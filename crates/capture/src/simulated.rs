@@ -76,6 +76,7 @@ fn trace(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, Simula
         window_scale: None,
         sack: Blocks::default(),
         whole: true,
+        layers: 0,
     };
     let packets = packets.into_iter();
     let syn = opening(sender, receiver, Flags::SYN);

@@ -325,6 +325,7 @@ impl Table {
         }
         warnings.extend(doubts::offload(&connections));
         warnings.extend(doubts::reordering(&connections));
+        warnings.extend(doubts::marks(&connections));
         warnings.extend(doubts::idle(&connections));
         warnings.extend(disorder);
         Ok(Connections { connections, groups: self.groups.finish(&groups) })

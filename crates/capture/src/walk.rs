@@ -3,6 +3,7 @@
 use firstflight_contract::Nanos;
 
 use crate::clock::Epoch;
+use crate::ecn::Feedback;
 use crate::flows::{Flow, Packet, Side};
 use crate::packet::Flags;
 use crate::packet_trace::{
@@ -31,6 +32,7 @@ pub(crate) fn walk(
         last_activity: Nanos::ZERO,
         latest_rtt: None,
         work: 0,
+        feedback: Feedback::of(flow, sender),
     };
     let scale = receive_scale(flow, sender);
     for packet in &flow.packets {
@@ -49,6 +51,7 @@ pub(crate) fn walk(
             }
         }
     }
+    walk.trace.marks = walk.feedback.marks();
     walk.trace
 }
 
@@ -66,6 +69,7 @@ struct Walk {
     latest_rtt: Option<Nanos>,
     /// Retransmitted pieces processed so far.
     work: u64,
+    feedback: Feedback,
 }
 
 impl Walk {
@@ -236,6 +240,8 @@ impl Walk {
             piece.prompt = true;
             self.latest_rtt = piece.rtt().or(self.latest_rtt);
         }
+        let packets = news.bytes.div_ceil(u64::from(self.trace.mss.max(1)));
+        let marked = self.feedback.on_ack(packet.flags, ack >= self.cumulative, packets);
         let repeats = ack == self.cumulative && packet.payload == 0 && self.outstanding > 0;
         self.cumulative = self.cumulative.max(ack);
         self.last_activity = packet.at;
@@ -256,7 +262,7 @@ impl Walk {
             ip_len: packet.ip_len,
             pure: packet.payload == 0 && !packet.flags.has(Flags::FIN),
             disordered: !blocks.is_empty() || repeats,
-            marked: packet.flags.has(Flags::ECE),
+            marked,
             epoch: packet.epoch,
         });
     }

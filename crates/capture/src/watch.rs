@@ -14,10 +14,11 @@ use firstflight_contract::Nanos;
 use serde::Serialize;
 
 use crate::container::for_each_frame;
+use crate::decode::{Content, Decoder};
 use crate::error::Error;
 use crate::flows::{Added, Duplicate, Flow};
 use crate::observed::Connection;
-use crate::packet::{Content, Flags, TcpPacket, decode};
+use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
 use crate::reader::{Next, failed, open};
 use crate::table::key;
@@ -91,6 +92,7 @@ pub struct Watch {
     hand: usize,
     counts: Watched,
     ended: Vec<Connection>,
+    decoder: Decoder,
 }
 
 impl Watch {
@@ -106,6 +108,7 @@ impl Watch {
             hand: 0,
             counts: Watched::default(),
             ended: vec![],
+            decoder: Decoder::default(),
         }
     }
 
@@ -113,9 +116,9 @@ impl Watch {
     /// captured. Times do not run backwards by more than some milliseconds.
     pub fn frame(&mut self, at: Nanos, link_type: u32, data: &[u8], wire_len: u32) -> Option<Request> {
         self.counts.packets += 1;
-        match decode(link_type, data, wire_len) {
+        match self.decoder.decode(Some(at), link_type, data, wire_len) {
             Content::Tcp(packet) => self.packet(at, &packet),
-            Content::Udp(_) | Content::Other | Content::UnknownLink => None,
+            Content::Udp(_) | Content::Fragment | Content::Passed(_) => None,
         }
     }
 

@@ -4,6 +4,7 @@ mod analysis;
 mod bottlenecks;
 mod clock;
 mod common;
+mod decoding;
 mod files;
 mod path;
 mod reader;
