@@ -50,25 +50,10 @@ impl Connection {
             handshake = Handshake::find(flow, side);
         }
         trace.clock_step = clock_step;
-        let first = *trace.sends.first()?;
+        trace.sends.first()?;
         let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
-        if let Some(cut) = trace.cut {
-            let from = trace.sends.last().unwrap_or(&first).at.saturating_sub(start).as_secs_f64();
-            let why = match cut {
-                Cut::Implausible => format!("sequence numbers or times are implausible from {from:.3} s on"),
-                Cut::Pieces => {
-                    format!("the capture has more than {MAX_PIECES} pieces of data from {from:.3} s on")
-                }
-                Cut::Retransmitted => {
-                    format!("more than {MAX_RETRANSMITTED} pieces are retransmitted from {from:.3} s on")
-                }
-            };
-            warnings.push(format!("{sender} > {receiver}: {why}; later packets are ignored"));
-        }
-        if trace.missed > 0 {
-            let missed = trace.missed;
-            warnings.push(format!("{sender} > {receiver}: the capture misses about {missed} data packets"));
-        }
+        warnings
+            .extend(left_out(&trace, start).into_iter().map(|why| format!("{sender} > {receiver}: {why}")));
         let one_sided = one_sided_handshake(flow);
         let bytes = handshake.map(|handshake| handshake.bytes);
         trace.handshake_bytes = bytes.or(one_sided.map(|(_, bytes)| bytes)).unwrap_or(0);
@@ -82,6 +67,60 @@ impl Connection {
         let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
         Some(Self { sender, receiver, vantage, observed, trace })
     }
+}
+
+/// Sentences about what is left out of a connection, or assumed.
+fn left_out(trace: &PacketTrace, start: Nanos) -> Vec<String> {
+    let mut sentences = vec![];
+    let since = |at: Nanos| at.saturating_sub(start).as_secs_f64();
+    let packets = |count: u64, what: &str| match count {
+        1 => format!("one {what}"),
+        count => format!("{count} {what}s"),
+    };
+    if let Some(cut) = trace.cut {
+        let from = since(trace.sends.last().map_or(start, |send| send.at));
+        let why = match cut {
+            Cut::Pieces => {
+                format!("the capture has more than {MAX_PIECES} pieces of data from {from:.3} s on")
+            }
+            Cut::Retransmitted => {
+                format!("more than {MAX_RETRANSMITTED} pieces are retransmitted from {from:.3} s on")
+            }
+        };
+        sentences.push(format!("{why}; later packets are ignored"));
+    }
+    let seen = &trace.left_out;
+    if seen.data > 0 {
+        let what = packets(seen.data, "data packet");
+        sentences.push(format!("{what} with an implausible sequence number left out"));
+    }
+    if seen.acks > 0 {
+        let what = packets(seen.acks, "acknowledgement");
+        sentences.push(format!("{what} of data that was never sent left out"));
+    }
+    if let Some((from, to)) = seen.pauses.first() {
+        let more = match seen.pauses.len() - 1 {
+            0 => String::new(),
+            1 => " and another pause".into(),
+            more => format!(" and {more} more pauses"),
+        };
+        sentences.push(format!(
+            "a pause of {:.3} s at {:.3} s{more}, with data that was neither acknowledged nor retransmitted: an acknowledgement was \
+             not captured, or the clock was set; the pause counts for no round trip and no limit",
+            to.saturating_sub(*from).as_secs_f64(),
+            since(*from)
+        ));
+    }
+    if seen.missed_bytes > 0 {
+        sentences.push(format!(
+            "the capture misses {} bytes of data in a row; the parts before and after follow each other",
+            seen.missed_bytes
+        ));
+    }
+    if trace.missed > 0 {
+        sentences.push(format!("the capture misses about {} data packets", trace.missed));
+    }
+    sentences
 }
 
 /// Handshake of a connection, from its three packets.
@@ -99,7 +138,9 @@ struct Handshake {
 
 impl Handshake {
     fn find(flow: &Flow, sender: Side) -> Option<Self> {
-        let syns = || flow.packets.iter().filter(|packet| packet.flags.has(Flags::SYN));
+        // those with the connection's numbers
+        let own = |packet: &&Packet| flow.end(packet.side).syn().is_none_or(|syn| syn == packet.seq);
+        let syns = || flow.packets.iter().filter(|packet| packet.flags.has(Flags::SYN)).filter(own);
         let syn = syns().find(|packet| !packet.flags.has(Flags::ACK))?;
         let answer = syns()
             .find(|packet| packet.flags.has(Flags::ACK) && packet.side != syn.side && packet.at >= syn.at)?;

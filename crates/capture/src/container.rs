@@ -20,6 +20,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) at: Option<Nanos>,
     /// Link type, by its number in the registry of the tcpdump group.
     pub(crate) link_type: u32,
+    /// Number of the interface in its section; zero in pcap.
+    pub(crate) interface: u32,
     /// Captured bytes of the packet.
     pub(crate) data: &'a [u8],
     /// Length of the packet on the link, bytes.
@@ -99,8 +101,13 @@ fn pcap<R: Read>(
         let taken = match parse(window.bytes()) {
             Ok((rest, frame)) => {
                 let at = u64::from(frame.ts_sec) * 1_000_000_000 + u64::from(frame.ts_usec) * nanos_per_tick;
-                let frame =
-                    Frame { at: Some(Nanos(at)), link_type, data: frame.data, wire_len: frame.origlen };
+                let frame = Frame {
+                    at: Some(Nanos(at)),
+                    link_type,
+                    interface: 0,
+                    data: frame.data,
+                    wire_len: frame.origlen,
+                };
                 if each(frame) == Next::Stop {
                     return Ok(Ending::Stopped);
                 }
@@ -151,6 +158,7 @@ fn pcapng<R: Read>(
                         interfaces.get(packet.if_id as usize).map(|interface| Frame {
                             at: Some(interface.time(packet.ts_high, packet.ts_low)),
                             link_type: interface.link_type,
+                            interface: packet.if_id,
                             data: packet.packet_data(),
                             wire_len: packet.origlen,
                         })
@@ -160,7 +168,13 @@ fn pcapng<R: Read>(
                         let kept =
                             if interface.snaplen == 0 { data.len() } else { interface.snaplen as usize };
                         let data = &data[..data.len().min(kept)];
-                        Frame { at: None, link_type: interface.link_type, data, wire_len: packet.origlen }
+                        Frame {
+                            at: None,
+                            link_type: interface.link_type,
+                            interface: 0,
+                            data,
+                            wire_len: packet.origlen,
+                        }
                     }),
                     Block::Unknown(unknown) => {
                         obsolete_packet(unknown.block_type, unknown.data, big_endian, &interfaces)
@@ -218,6 +232,7 @@ fn obsolete_packet<'a>(
     Some(Frame {
         at: Some(interface.time(word(4), word(8))),
         link_type: interface.link_type,
+        interface: index.into(),
         data: &data[..data.len().min(word(12) as usize)],
         wire_len: word(16),
     })

@@ -72,6 +72,22 @@ pub(crate) fn one_way(flows: &[Flow]) -> Vec<String> {
     .collect()
 }
 
+/// Connections whose full segments are assumed.
+pub(crate) fn segments(connections: &[Connection]) -> Option<String> {
+    // The size of a single packet does not matter.
+    let assumed = |one: &&Connection| one.trace.mss_assumed && one.trace.end() > u64::from(one.trace.mss);
+    let first = connections.iter().find(assumed)?;
+    let more = match connections.iter().filter(assumed).count() {
+        1 => String::new(),
+        count => format!(" and {} more connections", count - 1),
+    };
+    Some(format!(
+        "{} > {}{more}: the capture lacks the handshake, and no packet shows the size of a full segment; {} bytes are assumed, as \
+         on Ethernet",
+        first.sender, first.receiver, first.trace.mss
+    ))
+}
+
 /// Data packets longer than a segment: the capturing host joins or splits segments.
 pub(crate) fn offload(connections: &[Connection]) -> Option<String> {
     let sends =

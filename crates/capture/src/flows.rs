@@ -5,8 +5,11 @@ use std::net::SocketAddr;
 use firstflight_contract::Nanos;
 
 use crate::clock::Epoch;
+use crate::copies::Kind;
 use crate::groups::{GroupId, client};
 use crate::packet::{Flags, TcpPacket};
+use crate::syn::{Syn, Syns};
+use crate::tap::Tap;
 use crate::transfers::Exchange;
 
 /// A packet of a flow, reduced to the fields that the analysis needs.
@@ -25,9 +28,11 @@ pub(crate) struct Packet {
     sack_count: u8,
     /// Window field of the header, not scaled.
     pub(crate) window: u16,
-    ip_id: Option<u16>,
+    /// IPv4 identification, if it is not zero (RFC 6864: that of an unfragmentable packet is arbitrary).
+    pub(crate) ip_id: Option<u16>,
     pub(crate) flags: Flags,
     pub(crate) side: Side,
+    pub(crate) tap: Tap,
     /// Number in the order of the file.
     pub(crate) number: u32,
     /// Stretch between two steps of the capture's clock.
@@ -46,22 +51,26 @@ impl Packet {
         self.seq + u64::from(self.flags.has(Flags::SYN))
     }
 
-    /// Whether `other` is the same packet, captured on another interface. If there is no IP identification,
-    /// as in IPv6, data with equal time stamps counts as the same, because no sender retransmits within a
-    /// millisecond. (A duplicate acknowledgement does no harm.)
-    fn is_the_same(&self, other: &Self) -> bool {
-        const AT_ONCE: u64 = 1_000_000;
-        let by_stamps = || {
-            let data = self.payload > 0 && self.timestamps.is_some();
-            data && self.at.0.abs_diff(other.at.0) < AT_ONCE
-        };
-        self.side == other.side
-            && self.ip_id == other.ip_id
-            && (self.ip_id.is_some() || by_stamps())
-            && (self.seq, self.ack, self.payload, self.window)
-                == (other.seq, other.ack, other.payload, other.window)
-            && self.timestamps == other.timestamps
-            && self.flags == other.flags
+    /// Whether it has no sequence number of its own: neither data nor SYN nor FIN.
+    pub(crate) fn is_pure(&self) -> bool {
+        self.seq == self.end()
+    }
+
+    /// Its bytes, as far as they are kept. Copies of a packet have the same, and so do most retransmissions without IP identification and
+    /// time stamps.
+    pub(crate) fn identity(&self) -> impl Ord + PartialEq + use<> {
+        let Self { side, seq, payload, ack, window, flags, timestamps, ip_id, .. } = *self;
+        (side as u8, seq, payload, ack, window, flags.0, timestamps, ip_id)
+    }
+
+    /// Whether `other`, an earlier packet of the connection, is surely the same: with the same identification, at nearly the same time.
+    fn is_copy_of(&self, other: &Self) -> bool {
+        /// Less than any round trip between two hosts with a network between them. Later copies are found when the
+        /// whole connection is known ([`crate::copies`]).
+        const AT_ONCE: u64 = 100_000;
+        self.ip_id.is_some()
+            && self.at.0.abs_diff(other.at.0) < AT_ONCE
+            && self.identity() == other.identity()
     }
 }
 
@@ -85,28 +94,48 @@ impl Side {
 /// Options and progress of one end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct End {
-    /// Highest sequence number seen, in packets of this end or acknowledgements of the other.
+    /// Highest plausible sequence number seen, in packets of this end or acknowledgements of the other.
     high: Option<u64>,
-    /// Sequence number of the SYN.
-    pub(crate) syn: Option<u64>,
-    pub(crate) mss: Option<u16>,
-    pub(crate) window_scale: Option<u8>,
-    /// Whether the capture truncated the options of the SYN, so that they are unknown.
-    pub(crate) syn_cut: bool,
+    /// Highest acknowledgement that it sent.
+    acknowledges: Option<u64>,
+    /// The last number that was implausibly high.
+    odd: Option<u64>,
+    pub(crate) syns: Syns,
     pub(crate) payload: u64,
     /// Data bytes, each counted once.
     pub(crate) new_bytes: u64,
     /// Whether it has sent its last byte.
     finished: bool,
-    /// Encapsulations of its last packet with something new.
-    layers: Option<u32>,
-    /// Highest acknowledgement it sent.
-    acked: Option<u64>,
+    /// Latest IP identification, and how often the next packet had the same and another one.
+    identification: Option<u16>,
+    same_identification: u32,
+    new_identification: u32,
 }
 
 impl End {
     /// Offset of the unwrapped numbers, so that none below the first one seen is negative.
     const ORIGIN: u64 = 1 << 32;
+
+    /// A number that is higher by more than this is implausible, unless the next packet goes on from it: then the capture
+    /// missed what lies between.
+    const FAR: u64 = 100_000_000;
+
+    /// Whether its IP identification changes from packet to packet, so that it identifies them.
+    pub(crate) fn identifies(&self) -> bool {
+        self.new_identification >= self.same_identification
+    }
+
+    fn identify(&mut self, id: Option<u16>) {
+        if let (Some(before), Some(id)) = (self.identification, id) {
+            *if before == id { &mut self.same_identification } else { &mut self.new_identification } += 1;
+        }
+        self.identification = id;
+    }
+
+    /// Sequence number of the SYN.
+    pub(crate) fn syn(&self) -> Option<u64> {
+        self.syns.own().map(|syn| syn.seq)
+    }
 
     /// Unwraps `seq`: the number within half the sequence space of the highest one so far.
     fn unwrap(&mut self, seq: u32) -> u64 {
@@ -120,16 +149,31 @@ impl End {
     }
 
     fn advance(&mut self, to: u64) {
-        self.high = self.high.max(Some(to));
+        match self.high {
+            Some(high) if to > high.saturating_add(Self::FAR) => {
+                let goes_on = |odd: u64| odd < to && to - odd <= Self::FAR;
+                let (high, odd) = if self.odd.is_some_and(goes_on) { (to, None) } else { (high, Some(to)) };
+                (self.high, self.odd) = (Some(high), odd);
+            }
+            _ => self.high = self.high.max(Some(to)),
+        }
+    }
+
+    /// The other end acknowledges all before `ack`, which may show that the connection's SYN is another than the first one.
+    fn acknowledge_syn(&mut self, ack: u32) {
+        if let Some(syn) = self.syns.acknowledge(ack) {
+            (self.high, self.odd) = (Some(syn.seq + 1), None);
+        }
     }
 
     /// New bytes of a data packet from `start` to `end`, with those that the capture missed in front of it.
     fn news(&self, start: u64, end: u64) -> u64 {
-        // a longer gap is an implausible number
-        const MISSED: u64 = 100_000_000;
-        let Some(high) = self.high.filter(|high| start.saturating_sub(*high) <= MISSED) else {
-            return end - start;
-        };
+        let Some(high) = self.high else { return end - start };
+        if start.saturating_sub(high) > Self::FAR {
+            // bytes count once the next packet goes on from an implausible number
+            let goes_on = self.odd.is_some_and(|odd| odd <= start && start - odd <= Self::FAR);
+            return if goes_on { end - start } else { 0 };
+        }
         end.saturating_sub(high)
     }
 }
@@ -153,6 +197,8 @@ pub(crate) struct Flow {
     pub(crate) keeps: bool,
     /// Whether the connection was reset.
     pub(crate) reset: bool,
+    /// Packets that reported nothing new: retransmissions, copies, repeated acknowledgements.
+    pub(crate) repeats: u64,
 }
 
 /// A packet that was added to its connection.
@@ -165,8 +211,8 @@ pub(crate) struct Added {
     pub(crate) ended: Option<(Side, u64)>,
 }
 
-/// Error: the capture already contains the packet.
-pub(crate) struct Duplicate;
+/// Error: the capture already contains the packet, at a place of this kind.
+pub(crate) struct Duplicate(pub(crate) Kind);
 
 impl Flow {
     pub(crate) fn new(packet: &TcpPacket) -> Self {
@@ -181,6 +227,7 @@ impl Flow {
             last: Nanos::ZERO,
             keeps: true,
             reset: false,
+            repeats: 0,
         }
     }
 
@@ -202,10 +249,8 @@ impl Flow {
         if !packet.flags.has(Flags::SYN) || packet.flags.has(Flags::ACK) || written_late {
             return false;
         }
-        match self.end(self.side_of(packet)) {
-            End { syn: Some(syn), .. } => *syn as u32 != packet.seq,
-            End { high, .. } => high.is_some(),
-        }
+        let end = self.end(self.side_of(packet));
+        end.syn().map_or(end.high.is_some(), |syn| syn as u32 != packet.seq)
     }
 
     /// Whether both ends have finished, or one has reset the connection.
@@ -233,18 +278,27 @@ impl Flow {
     pub(crate) fn split_off(&mut self) -> Self {
         self.keeps = false;
         let (packets, sacks) = (std::mem::take(&mut self.packets), std::mem::take(&mut self.sacks));
-        let Self { ends, sides, client, group, exchange, last, keeps, reset, .. } = *self;
-        Self { ends, packets, sacks, sides, client, group, exchange, last, keeps, reset }
+        let Self { ends, sides, client, group, exchange, last, keeps, reset, repeats, .. } = *self;
+        Self { ends, packets, sacks, sides, client, group, exchange, last, keeps, reset, repeats }
     }
 
-    /// Adds the packet with this `number` in the file. Returns its side and its new bytes.
-    pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket, number: u32) -> Result<Added, Duplicate> {
+    /// Adds the packet with this `number` in the file, captured at `tap`. Returns its side and its new bytes.
+    pub(crate) fn add(
+        &mut self,
+        at: Nanos,
+        packet: &TcpPacket,
+        number: u32,
+        tap: Tap,
+    ) -> Result<Added, Duplicate> {
         let side = self.side_of(packet);
         let [own, peer] = match side {
             Side::First => [0, 1],
             Side::Second => [1, 0],
         };
         let has_ack = packet.flags.has(Flags::ACK);
+        if has_ack && self.sides[peer].syns.undecided() {
+            self.sides[peer].acknowledge_syn(packet.ack);
+        }
         let seq = self.sides[own].unwrap(packet.seq);
         let ack = if has_ack { self.sides[peer].unwrap(packet.ack) } else { 0 };
         let sack_start = self.sacks.len() as u32;
@@ -258,24 +312,26 @@ impl Flow {
             sack_start,
             sack_count: packet.sack.get().len() as u8,
             window: packet.window,
-            // RFC 6864: the identification of an unfragmentable packet is arbitrary; some systems send zero
             ip_id: packet.ip_id.filter(|id| *id != 0),
             flags: packet.flags,
             side,
+            tap: tap.behind(packet.hops, packet.layers),
             number,
             epoch: Epoch::MIN,
         };
         // copies of a packet follow each other closely
         const LOOK_BACK: usize = 8;
-        if self.packets.iter().rev().take(LOOK_BACK).any(|earlier| earlier.is_the_same(&added)) {
-            return Err(Duplicate);
+        let mut before = self.packets.iter().rev().take(LOOK_BACK);
+        let same = before.find(|earlier| added.is_copy_of(earlier) && self.sides[own].identifies());
+        if let Some(earlier) = same {
+            return Err(Duplicate(Kind::of(earlier, &added)));
         }
-        // A host, a tunnel's end or a switch is often captured on both sides, where the packets may be cut differently.
-        let end = &self.sides[own];
-        let news = end.high < Some(added.end()) || has_ack && end.acked < Some(ack);
-        if end.layers.is_some_and(|layers| layers != packet.layers) && !news {
-            return Err(Duplicate);
-        }
+        self.sides[own].identify(added.ip_id);
+        let repeats = if added.is_pure() {
+            has_ack && Some(ack) <= self.sides[own].acknowledges
+        } else {
+            Some(added.end()) <= self.sides[own].high
+        };
         for &(from, to) in packet.sack.get() {
             let block = (self.sides[peer].unwrap(from), self.sides[peer].unwrap(to));
             if self.keeps {
@@ -286,28 +342,22 @@ impl Flow {
             0 => 0,
             _ => self.sides[own].news(added.data_start(), added.data_start() + u64::from(packet.payload)),
         };
+        let opens = packet.flags.has(Flags::SYN);
+        let belongs = !opens || self.sides[own].syns.add(Syn::new(seq, packet));
         // before the peer's own numbers advance: data that was not acknowledged may have followed it
         let has_all = has_ack && self.sides[peer].high <= Some(ack);
-        self.sides[own].advance(added.end());
+        if belongs {
+            self.sides[own].advance(added.end());
+        }
         if has_ack {
             self.sides[peer].advance(ack);
+            self.sides[own].acknowledges = self.sides[own].acknowledges.max(Some(ack));
         }
         let end = &mut self.sides[own];
-        if news {
-            end.layers = Some(packet.layers);
-        }
-        if has_ack {
-            end.acked = end.acked.max(Some(ack));
-        }
         end.payload += u64::from(packet.payload);
         end.new_bytes += new_bytes;
         end.finished |= packet.flags.has(Flags::FIN);
-        if packet.flags.has(Flags::SYN) {
-            end.syn = Some(seq);
-            end.syn_cut |= !packet.whole;
-            end.mss = packet.mss.or(end.mss);
-            end.window_scale = packet.window_scale.or(end.window_scale);
-        }
+        self.repeats += u64::from(repeats);
         self.last = self.last.max(at);
         let ended = if new_bytes > 0 { self.exchange.add(side, new_bytes, has_all) } else { None };
         if self.keeps {
@@ -326,7 +376,7 @@ impl Flow {
         (start, payload, header): (u64, u32, u32),
         (ack, blocks): (u64, &[(u64, u64)]),
     ) {
-        let first = |side: Side| self.end(side).syn.map_or(End::ORIGIN, |syn| syn + 1);
+        let first = |side: Side| self.end(side).syn().map_or(End::ORIGIN, |syn| syn + 1);
         let (own, peer) = (first(side), first(side.other()));
         let sack_start = self.sacks.len() as u32;
         self.sacks.extend(blocks.iter().map(|(from, to)| (peer + from, peer + to)));
@@ -345,9 +395,28 @@ impl Flow {
             ip_id: None,
             flags: Flags(Flags::ACK),
             side,
+            tap: Tap::default(),
             number: self.packets.len() as u32 + 1,
             epoch: Epoch::MIN,
         });
+    }
+
+    /// Counts the data bytes of the packets again, after some were left out.
+    pub(crate) fn count_payload(&mut self) {
+        for side in [Side::First, Side::Second] {
+            let own = self.packets.iter().filter(|packet| packet.side == side);
+            self.sides[side as usize].payload = own.map(|packet| u64::from(packet.payload)).sum();
+        }
+    }
+
+    /// Leaves out SYNs with another number than the connection's. Returns how many.
+    pub(crate) fn drop_odd_syns(&mut self) -> u64 {
+        let syns = [Side::First, Side::Second].map(|side| self.end(side).syn());
+        let before = self.packets.len();
+        self.packets.retain(|packet| {
+            !packet.flags.has(Flags::SYN) || syns[packet.side as usize].is_none_or(|syn| syn == packet.seq)
+        });
+        (before - self.packets.len()) as u64
     }
 
     /// Smallest positive difference between the sorted packet times, an estimate of the clock's resolution.

@@ -20,11 +20,21 @@ pub(crate) struct Limits {
 impl Limits {
     pub(crate) fn of(trace: &PacketTrace) -> Self {
         let mut limits = Self::default();
+        let mut pauses = trace.left_out.pauses.iter().peekable();
+        // Time from one packet to a later one, without the pauses that are left out.
+        let mut between = |from: Nanos, to: Nanos| {
+            let mut time = to.saturating_sub(from);
+            while let Some((begin, end)) = pauses.next_if(|(begin, _)| *begin < to) {
+                let (begin, end) = ((*begin).max(from), (*end).min(to));
+                time = time.saturating_sub(end.saturating_sub(begin));
+            }
+            time
+        };
         let newest = trace.sends.iter().rposition(|send| send.new).unwrap_or(0);
         for pair in trace.sends.get(..=newest).unwrap_or_default().windows(2) {
             let (send, next) = (&pair[0], &pair[1]);
             if !next.new {
-                limits.congestion_window += next.at.saturating_sub(send.at);
+                limits.congestion_window += between(send.at, next.at);
                 continue;
             }
             let short = send.len % trace.mss != 0;
@@ -32,12 +42,12 @@ impl Limits {
             let mut full = window_full(trace, send);
             let mut idle = short;
             for ack in &trace.acks[send.acks_before as usize..next.acks_before as usize] {
-                *limits.part(full, idle) += ack.at.saturating_sub(since);
+                *limits.part(full, idle) += between(since, ack.at);
                 since = since.max(ack.at);
                 full = no_room(trace, send, ack.ack, ack.window);
                 idle = short || ack.flight == 0;
             }
-            *limits.part(full, idle) += next.at.saturating_sub(since);
+            *limits.part(full, idle) += between(since, next.at);
         }
         limits
     }

@@ -18,6 +18,8 @@ pub(crate) struct TcpPacket {
     pub(crate) ip_len: u32,
     /// IPv4 identification; distinguishes a packet captured twice from one sent twice.
     pub(crate) ip_id: Option<u16>,
+    /// TTL or hop limit.
+    pub(crate) hops: u8,
     pub(crate) timestamps: Option<(u32, u32)>,
     pub(crate) mss: Option<u16>,
     pub(crate) window_scale: Option<u8>,
@@ -127,6 +129,7 @@ impl TcpPacket {
             payload: wire.checked_sub(header as u32)?,
             ip_len,
             ip_id,
+            hops: 0,
             timestamps: None,
             mss: None,
             window_scale: None,

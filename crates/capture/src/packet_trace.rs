@@ -11,6 +11,8 @@ use firstflight_contract::Nanos;
 use crate::clock::Epoch;
 use crate::ecn::CongestionMarks;
 use crate::flows::{Flow, Packet, Side};
+use crate::numbers::Numbers;
+use crate::segment::Segment;
 use crate::view::View;
 use crate::walk::walk;
 
@@ -135,6 +137,8 @@ pub(crate) struct PacketTrace {
     pub(crate) sends: Vec<SentPacket>,
     /// Payload of a full segment, bytes.
     pub(crate) mss: u32,
+    /// Whether nothing in the capture shows the payload of a full segment, so that it is that of Ethernet.
+    pub(crate) mss_assumed: bool,
     /// IP and TCP headers of a data packet, bytes.
     pub(crate) header: u32,
     /// Time of the receiver's first data after the arrival of the last data byte.
@@ -151,6 +155,8 @@ pub(crate) struct PacketTrace {
     pub(crate) missed: u64,
     /// Congestion marks, if the connection counts them.
     pub(crate) marks: Option<CongestionMarks>,
+    /// Packets and times that are left out.
+    pub(crate) left_out: LeftOut,
     /// Times of retransmissions, one per packet.
     pub(crate) resent_times: Vec<Nanos>,
     /// Origin of the sender's times.
@@ -159,11 +165,22 @@ pub(crate) struct PacketTrace {
     pub(crate) clock_step: Nanos,
 }
 
+/// Packets and times of a connection that contradict all others and are left out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LeftOut {
+    /// Data packets with impossible numbers.
+    pub(crate) data: u64,
+    /// Acknowledgements of data that was not sent.
+    pub(crate) acks: u64,
+    /// Pauses with data outstanding that no sender makes, from the packet before to the packet after.
+    pub(crate) pauses: Vec<(Nanos, Nanos)>,
+    /// Bytes between parts of the data that are too far apart for each of them to be a piece.
+    pub(crate) missed_bytes: u64,
+}
+
 /// Reason why the rest of a connection is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// A sequence number or a time is implausible.
-    Implausible,
     /// The capture has more pieces than [`MAX_PIECES`].
     Pieces,
     /// The connection has more retransmitted pieces than [`MAX_RETRANSMITTED`].
@@ -178,22 +195,23 @@ pub(crate) const MAX_PIECES: usize = 1 << 22;
 /// damaged or hostile files reach it.
 pub(crate) const MAX_RETRANSMITTED: u64 = 1 << 26;
 
-/// Minimum payload of a full packet on any path (IPv4 requires 68-byte packets).
-const MIN_MSS: u32 = 28;
-
 impl PacketTrace {
     /// Analyses the packets of `flow` with `sender` as the sender of the data. `budget` is the rest of
     /// [`MAX_PIECES`].
     pub(crate) fn new(flow: &Flow, sender: Side, budget: &mut usize) -> Self {
         let data = || flow.packets.iter().filter(|packet| packet.side == sender && packet.payload > 0);
-        let Some(first) = data().map(Packet::data_start).min() else { return Self::default() };
-        let origin = flow.end(sender).syn.map_or(first, |syn| syn + 1);
-        let (mss, header) = segment_size(flow, sender);
-        let mut empty = Self { mss, header, ..Self::default() };
+        let ranges = data().map(|packet| {
+            let start = packet.data_start();
+            (start, start + u64::from(packet.payload))
+        });
+        let first = flow.end(sender).syn().map(|syn| syn + 1);
+        let Some(numbers) = Numbers::new(ranges, first) else { return Self::default() };
+        let Segment { payload: mss, header, assumed } = Segment::of(flow, sender);
+        let mut empty = Self { mss, header, mss_assumed: assumed, ..Self::default() };
         let sent = data().count();
         (empty.pieces, empty.sends) = (Vec::with_capacity(sent), Vec::with_capacity(sent));
         empty.acks.reserve(flow.packets.iter().filter(|packet| packet.side != sender).count());
-        let mut trace = walk(flow, sender, empty, origin, budget);
+        let mut trace = walk(flow, sender, empty, numbers, budget);
         trace.settle_spurious();
         trace
     }
@@ -224,43 +242,10 @@ impl PacketTrace {
 /// Shift of the receiver's window field; `None` if the SYNs or their options are missing. Both sides must
 /// have offered scaling.
 pub(crate) fn receive_scale(flow: &Flow, sender: Side) -> Option<u8> {
-    let (own, peer) = (flow.end(sender), flow.end(sender.other()));
-    let (Some(_), Some(_)) = (own.syn, peer.syn) else { return None };
-    if own.syn_cut || peer.syn_cut {
+    let own = flow.end(sender).syns.own()?;
+    let peer = flow.end(sender.other()).syns.own()?;
+    if own.cut || peer.cut {
         return None;
     }
     Some(if own.window_scale.is_some() { peer.window_scale.unwrap_or(0) } else { 0 })
-}
-
-/// Payload of a full segment, and length of the headers in front of it.
-///
-/// The SYNs determine the payload (RFC 9293, section 3.7.1: the smaller announced value less the options of
-/// every segment). Without SYNs it is the largest payload that fits an Ethernet packet, or the largest one at
-/// all; if offload left larger segments and most are multiples of the Ethernet payload, it is that. A largest
-/// payload below the limit of the SYNs that occurs several times is the path's own (path MTU discovery).
-fn segment_size(flow: &Flow, sender: Side) -> (u32, u32) {
-    const ETHERNET: u32 = 1500;
-    let data = || flow.packets.iter().filter(|packet| packet.side == sender && packet.payload > 0);
-    let header = data().map(|packet| packet.ip_len - packet.payload).min().unwrap_or(0);
-    let stamps = if data().any(|packet| packet.timestamps.is_some()) { 12 } else { 0 };
-    let announced = match (flow.end(sender).mss, flow.end(sender.other()).mss) {
-        (Some(own), Some(peer)) => Some(own.min(peer)),
-        (Some(only), None) | (None, Some(only)) => Some(only),
-        (None, None) => None,
-    };
-    let limit = announced.map(|mss| u32::from(mss).saturating_sub(stamps));
-    let largest_up_to = |most: u32| data().map(|packet| packet.payload).filter(|&len| len <= most).max();
-    let largest = data().map(|packet| packet.payload).max().unwrap_or(1);
-    let path_mtu =
-        largest < limit.unwrap_or(0) && data().filter(|packet| packet.payload == largest).count() >= 3;
-    let ethernet = ETHERNET.saturating_sub(header).max(1);
-    let offloaded = || data().map(|packet| packet.payload).filter(|&len| len > ethernet);
-    let multiples = offloaded().filter(|len| len % ethernet == 0).count();
-    let mss = match limit {
-        Some(_) if path_mtu => largest,
-        Some(limit) => limit,
-        None if 2 * multiples > offloaded().count() => ethernet,
-        None => largest_up_to(ethernet).unwrap_or(largest),
-    };
-    (mss.max(MIN_MSS), header)
 }

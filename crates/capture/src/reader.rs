@@ -8,11 +8,14 @@ use serde::Serialize;
 
 use crate::compression::{Foreign, Packed, Unpacked};
 use crate::container::{Ending, Failure, Frame, for_each_frame};
+use crate::copies::Copies;
 use crate::decode::{Content, Decoder, Passed, PassedOver, Tally};
 use crate::error::{Error, Problem};
+use crate::flows::Duplicate;
 use crate::groups::Group;
 use crate::observed::Connection;
 use crate::table::{Connections, Table};
+use crate::tap::Tap;
 use crate::udp::Udp;
 
 pub use crate::container::Next;
@@ -49,8 +52,10 @@ pub struct Counts {
     pub tcp: u64,
     /// Packets of unsupported link types.
     pub unknown_link: u64,
-    /// Packets captured twice; all other counts include them once.
+    /// Packets captured more than once, each as often as it was left out; all other counts include them once.
     pub duplicates: u64,
+    /// The same, by the place of the copy.
+    pub copies: Copies,
     /// Packets without a time stamp, which are not used.
     pub timeless: u64,
 }
@@ -114,7 +119,13 @@ impl Reader {
                     file.passed.add_cut_options(frame.data.len(), frame.wire_len);
                 }
                 match frame.at {
-                    Some(at) => file.duplicates += u64::from(self.table.add(at, &packet).is_err()),
+                    Some(at) => {
+                        let number = u16::try_from(self.files.len()).unwrap_or(u16::MAX);
+                        let tap = Tap::new(number, frame.interface, frame.link_type, frame.data);
+                        if let Err(Duplicate(kind)) = self.table.add(at, &packet, tap) {
+                            file.copies.count(kind);
+                        }
+                    }
                     None => file.timeless += 1,
                 }
             }
@@ -133,13 +144,19 @@ impl Reader {
     /// [`Error`] if there is no usable connection.
     pub fn finish(self, name: impl AsRef<Path>) -> Result<Capture, Error> {
         let name = name.as_ref();
-        let Self { table, udp, mut decoder, mut counts, mut warnings, mut files } = self;
+        let Self { mut table, udp, mut decoder, mut counts, mut warnings, mut files } = self;
         for (number, incomplete) in decoder.take_incomplete() {
             if let Some(file) = files.get_mut(number) {
                 file.passed.add_incomplete(incomplete);
             }
         }
-        counts.duplicates = files.iter().map(|file| file.duplicates).sum();
+        table.leave_out_copies(|file, kind| {
+            if let Some(file) = files.get_mut(usize::from(file)) {
+                file.copies.count(kind);
+            }
+        });
+        files.iter().for_each(|file| counts.copies.add(file.copies));
+        counts.duplicates = counts.copies.all();
         counts.timeless = files.iter().map(|file| file.timeless).sum();
         if counts.packets == 0 {
             let truncated = files.iter().any(|file| file.truncated);
@@ -169,8 +186,9 @@ impl Reader {
         warnings.extend(passed.reasons().flat_map(|why| left_out(&files, &passed, why)));
         let timeless = |file: &ReadFile| (file.timeless > 0).then(|| counted(file.timeless, TIMELESS));
         warnings.extend(by_file(&files, timeless, || counted(counts.timeless, TIMELESS)));
-        let duplicates = |file: &ReadFile| (file.duplicates > 0).then(|| counted(file.duplicates, TWICE));
-        warnings.extend(by_file(&files, duplicates, || counted(counts.duplicates, TWICE)));
+        let twice = |copies: &Copies| format!("{}: {}", counted(copies.all(), TWICE), copies.places());
+        let copies = |file: &ReadFile| (file.copies.all() > 0).then(|| twice(&file.copies));
+        warnings.extend(by_file(&files, copies, || twice(&counts.copies)));
         warnings.extend(udp.quic());
         let listed =
             |file: &ReadFile| file.passed.listed(&file.name.display().to_string()).collect::<Vec<_>>();
@@ -252,8 +270,8 @@ struct ReadFile {
     /// Whether it ended inside a packet, or its compressed data early.
     truncated: bool,
     passed: Tally,
-    /// TCP packets captured twice.
-    duplicates: u64,
+    /// TCP packets that were captured another time.
+    copies: Copies,
     /// TCP packets without a time.
     timeless: u64,
 }
@@ -265,7 +283,7 @@ impl ReadFile {
             packets: 0,
             truncated: false,
             passed: Tally::default(),
-            duplicates: 0,
+            copies: Copies::default(),
             timeless: 0,
         }
     }

@@ -11,6 +11,7 @@ use crate::offered::{Offered, offered};
 use crate::packet::{Blocks, Flags, TcpPacket};
 use crate::packet_trace::{MAX_PIECES, PacketTrace};
 use crate::summary::Summary;
+use crate::tap::Tap;
 
 /// A packet at a simulated sender. Offsets count bytes of data from zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +72,7 @@ fn trace(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, Simula
         payload: 0,
         ip_len: header,
         ip_id: None,
+        hops: 0,
         timestamps: None,
         mss: u16::try_from(mss).ok(),
         window_scale: None,
@@ -84,7 +86,7 @@ fn trace(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, Simula
     flow.packets.reserve(packets.size_hint().0 + 2);
     for (number, packet) in [(1, syn), (2, opening(receiver, sender, Flags::SYN | Flags::ACK))] {
         // Simulated packets are never captured twice.
-        let _ = flow.add(Nanos::ZERO, &packet, number);
+        let _ = flow.add(Nanos::ZERO, &packet, number, Tap::default());
     }
     for (at, packet) in packets {
         match packet {

@@ -15,6 +15,7 @@ use std::net::SocketAddr;
 use firstflight_contract::Nanos;
 
 use crate::clock;
+use crate::copies::{self, Kind};
 use crate::doubts;
 use crate::error::Problem;
 use crate::flows::{Added, Duplicate, Flow};
@@ -22,6 +23,7 @@ use crate::groups::{Group, GroupId, Groups};
 use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
+use crate::tap::Tap;
 
 /// Maximum number of connections that are followed at once. A new one takes the place of one that has ended, of one without
 /// data, as a port scan leaves them, or of the one that has been silent for longest among some of them.
@@ -82,6 +84,8 @@ pub(crate) struct Table {
     without_data: u64,
     /// Connections with data that made room for others before they ended.
     silent: u64,
+    /// SYNs with another number than that of their connection.
+    odd_syns: u64,
 }
 
 /// The connections of a capture, and the groups of all of them.
@@ -91,8 +95,8 @@ pub(crate) struct Connections {
 }
 
 impl Table {
-    /// Adds a packet to its connection.
-    pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket) -> Result<(), Duplicate> {
+    /// Adds a packet to its connection, captured at `tap`.
+    pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket, tap: Tap) -> Result<(), Duplicate> {
         let key = key(packet.from, packet.to);
         let known = self.open.get(&key).copied();
         // a reset may carry any sequence numbers and contains no information on the path
@@ -117,7 +121,7 @@ impl Table {
         };
         let (_, flow) = &mut self.flows[index as usize];
         let before = flow.packets.len();
-        let Added { side, new_bytes, ended } = flow.add(at, packet, self.added)?;
+        let Added { side, new_bytes, ended } = flow.add(at, packet, self.added, tap)?;
         self.kept += flow.packets.len() - before;
         self.added = self.added.saturating_add(1);
         if flow.packets.len() >= LEVELS[self.level].0 {
@@ -287,6 +291,19 @@ impl Table {
         }
     }
 
+    /// Leaves out packets that were captured more than once, and SYNs that are no connection's.
+    /// `count` is told the file and the place of each.
+    pub(crate) fn leave_out_copies(&mut self, mut count: impl FnMut(u16, Kind)) {
+        for (state, flow) in &mut self.flows {
+            if *state != State::Free {
+                let before = flow.packets.len();
+                self.odd_syns += flow.drop_odd_syns();
+                copies::leave_out(flow, &mut count);
+                self.kept -= before - flow.packets.len();
+            }
+        }
+    }
+
     /// Analyses the connections that carried data and whose packets are kept.
     ///
     /// # Errors
@@ -323,6 +340,7 @@ impl Table {
         if connections.is_empty() {
             return Err(Problem::NoneUsable);
         }
+        warnings.extend(doubts::segments(&connections));
         warnings.extend(doubts::offload(&connections));
         warnings.extend(doubts::reordering(&connections));
         warnings.extend(doubts::marks(&connections));
@@ -334,6 +352,15 @@ impl Table {
     /// Warnings about what is left out.
     fn left_out(&self) -> Vec<String> {
         let mut warnings = vec![];
+        match self.odd_syns {
+            0 => {}
+            1 => warnings.push(
+                "one SYN has another sequence number than that of its connection and is left out".into(),
+            ),
+            odd => warnings.push(format!(
+                "{odd} SYNs have other sequence numbers than those of their connections and are left out"
+            )),
+        }
         if self.without_data > 0 {
             warnings.push(format!(
                 "at most {MAX_OPEN} connections are followed at once; {} that had carried no data made room for later ones",

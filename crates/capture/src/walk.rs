@@ -5,46 +5,60 @@ use firstflight_contract::Nanos;
 use crate::clock::Epoch;
 use crate::ecn::Feedback;
 use crate::flows::{Flow, Packet, Side};
+use crate::numbers::Numbers;
 use crate::packet::Flags;
 use crate::packet_trace::{
     CapturedAck, Cut, MAX_RETRANSMITTED, PacketTrace, Piece, SentPacket, receive_scale,
 };
 
-/// Largest gap that counts as packets missed by the capture, in segments; a larger one is an implausible
-/// number.
-const MAX_MISSED: u64 = 1 << 16;
+/// Packets after an odd one that show whether the numbers go on from it.
+const LOOK_AHEAD: usize = 3;
 
-/// Processes the packets of `flow` with `sender` as the sender of the data, whose first byte has number
-/// `origin`. `budget` is the rest of [`crate::packet_trace::MAX_PIECES`].
+/// Processes the packets of `flow` with `sender` as the sender of the data. `budget` is the rest of
+/// [`crate::packet_trace::MAX_PIECES`].
 pub(crate) fn walk(
     flow: &Flow,
     sender: Side,
     trace: PacketTrace,
-    origin: u64,
+    numbers: Numbers,
     budget: &mut usize,
 ) -> PacketTrace {
     let mut walk = Walk {
         trace,
-        origin,
+        numbers,
         undelivered: Undelivered::default(),
         cumulative: 0,
         outstanding: 0,
+        largest_flight: 0,
+        edge: None,
+        window_closed: false,
+        probe: None,
         last_activity: Nanos::ZERO,
         latest_rtt: None,
         work: 0,
         feedback: Feedback::of(flow, sender),
     };
+    walk.trace.left_out.missed_bytes = walk.numbers.missed();
     let scale = receive_scale(flow, sender);
-    for packet in &flow.packets {
-        if walk.time_leaps(packet, sender) {
-            walk.trace.cut = Some(Cut::Implausible);
-            break;
-        }
+    for (index, packet) in flow.packets.iter().enumerate() {
+        let later = &flow.packets[index + 1..];
         if packet.side != sender {
-            walk.on_ack(flow, packet, scale);
+            if !walk.is_odd_ack(packet, later) {
+                walk.resynchronise(packet, sender);
+                walk.on_ack(flow, packet, scale);
+            }
         } else if packet.payload > 0 {
+            let Some(start) = walk.numbers.of_data(packet.data_start()) else {
+                walk.trace.left_out.data += 1;
+                continue;
+            };
+            if walk.is_stray(packet, start, later) {
+                walk.trace.left_out.data += 1;
+                continue;
+            }
+            walk.resynchronise(packet, sender);
             let before = walk.trace.pieces.len();
-            walk.on_data(packet, *budget);
+            walk.on_data(packet, start, *budget);
             *budget -= walk.trace.pieces.len() - before;
             if walk.trace.cut.is_some() {
                 break;
@@ -57,13 +71,20 @@ pub(crate) fn walk(
 
 struct Walk {
     trace: PacketTrace,
-    /// Number of the first data byte.
-    origin: u64,
+    numbers: Numbers,
     undelivered: Undelivered,
     /// Cumulatively acknowledged bytes.
     cumulative: u64,
     /// Bytes sent and not known to have arrived.
     outstanding: u64,
+    /// Most of them at a time.
+    largest_flight: u64,
+    /// Right edge of the receive window, if its scale is known: the data sent so far lies before it.
+    edge: Option<u64>,
+    /// Whether the receiver has closed its window.
+    window_closed: bool,
+    /// A probe of the closed window with the next new byte: its packet, and its offset.
+    probe: Option<(Packet, u64)>,
     /// Time of the last packet that the sender sent or received.
     last_activity: Nanos,
     latest_rtt: Option<Nanos>,
@@ -73,26 +94,107 @@ struct Walk {
 }
 
 impl Walk {
-    /// Whether more time has passed than any sender waits for acknowledgements before it retransmits: the
-    /// clock was set, or the machine slept.
-    fn time_leaps(&self, packet: &Packet, sender: Side) -> bool {
+    /// Continues after a time in which any sender would have received an acknowledgement, or retransmitted: an acknowledgement was not
+    /// captured, the clock was set, or the machine slept. What was outstanding has no round trip, and the time counts for no limit.
+    fn resynchronise(&mut self, packet: &Packet, sender: Side) {
         const LONG: Nanos = Nanos::from_secs(3);
         // Linux's TCP_RTO_MAX
         const LONGEST_RTO: Nanos = Nanos::from_secs(120);
         let silent = packet.at.saturating_sub(self.last_activity);
         let patience = self.latest_rtt.map_or(Nanos::NEVER, |rtt| LONG.max(Nanos(rtt.0.saturating_mul(8))));
-        let retransmitted = packet.side == sender && packet.data_start() < self.origin + self.trace.end();
-        self.outstanding > 0 && silent > if retransmitted { LONGEST_RTO } else { patience }
-    }
-
-    fn on_data(&mut self, packet: &Packet, budget: usize) {
-        let Some(start) = packet.data_start().checked_sub(self.origin) else { return };
-        let end = start + u64::from(packet.payload);
-        let known = self.trace.end();
-        // a keep-alive or window probe repeats a byte
-        if packet.payload == 1 && end <= known {
+        if self.outstanding == 0 || silent <= patience {
             return;
         }
+        let offset = self.numbers.of_data(packet.data_start());
+        let retransmitted = packet.side == sender && offset.is_some_and(|start| start < self.trace.end());
+        if retransmitted && silent <= LONGEST_RTO {
+            return;
+        }
+        self.trace.left_out.pauses.push((self.last_activity, packet.at));
+        let mut index = self.undelivered.next(0);
+        while index < self.trace.pieces.len() {
+            self.trace.pieces[index].epoch = None;
+            index = self.undelivered.next(index + 1);
+        }
+    }
+
+    /// Whether a data packet begins where no sender may send, and the next ones do not go on from it.
+    fn is_stray(&self, packet: &Packet, start: u64, later: &[Packet]) -> bool {
+        /// Gaps that a capture leaves between two packets without any doubt, segments.
+        const FEW: u64 = 64;
+        const LEAST: u64 = 1 << 20;
+        let known = self.trace.end();
+        if start <= known + FEW * u64::from(self.trace.mss) {
+            return false;
+        }
+        let allowed = self.edge.map_or(known + LEAST.max(8 * self.largest_flight), |edge| edge.max(known));
+        if start <= allowed {
+            return false;
+        }
+        let next = later.iter().filter(|other| other.side == packet.side && other.payload > 0);
+        let next: Vec<_> = next.take(LOOK_AHEAD).collect();
+        let back = |other: &&Packet| self.numbers.of_data(other.data_start()).is_none_or(|next| next < start);
+        !next.is_empty() && next.iter().all(back)
+    }
+
+    /// Whether an acknowledgement reports data that was not sent, while the next ones do not.
+    fn is_odd_ack(&mut self, packet: &Packet, later: &[Packet]) -> bool {
+        if !packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
+            return false;
+        }
+        let Some(ack) = self.numbers.of_ack(packet.ack) else {
+            self.trace.left_out.acks += 1;
+            return true;
+        };
+        // A probe of a closed window, and a FIN, count as a byte.
+        if ack <= self.trace.end() + 1 {
+            return false;
+        }
+        let next = later.iter().filter(|other| other.side == packet.side && other.flags.has(Flags::ACK));
+        let next: Vec<_> = next.take(LOOK_AHEAD).collect();
+        let back = |other: &&Packet| other.ack < packet.ack;
+        let odd = !next.is_empty() && next.iter().all(back);
+        self.trace.left_out.acks += u64::from(odd);
+        odd
+    }
+
+    /// Whether a packet probes a closed window with a byte of new data, which the receiver drops (RFC 9293, section 3.8.6.1). A probe that it
+    /// took is sent data.
+    fn is_probe(&mut self, packet: &Packet, start: u64, budget: usize) -> bool {
+        let known = self.trace.end();
+        if packet.payload == 1 && self.window_closed && start == known {
+            self.probe.get_or_insert((*packet, start));
+            self.last_activity = packet.at;
+            return true;
+        }
+        if start > known {
+            self.take_probe(start, budget);
+        }
+        false
+    }
+
+    /// The receiver has taken the probe, since the data or an acknowledgement goes on behind it.
+    fn take_probe(&mut self, reached: u64, budget: usize) {
+        if let Some((probe, start)) = self.probe.take()
+            && start == self.trace.end()
+            && reached > start
+        {
+            self.send(&probe, start, budget);
+        }
+    }
+
+    fn on_data(&mut self, packet: &Packet, start: u64, budget: usize) {
+        // a keep-alive or window probe repeats a byte
+        if packet.payload == 1 && start < self.trace.end() || self.is_probe(packet, start, budget) {
+            return;
+        }
+        self.probe = None;
+        self.send(packet, start, budget);
+    }
+
+    fn send(&mut self, packet: &Packet, start: u64, budget: usize) {
+        let end = start + u64::from(packet.payload);
+        let known = self.trace.end();
         if let Err(cut) = self.make_room(packet, start, end, budget) {
             self.trace.cut = Some(cut);
             return;
@@ -123,9 +225,6 @@ impl Walk {
         let mss = u64::from(self.trace.mss);
         let missed = start.saturating_sub(known).div_ceil(mss);
         let pieces = missed + (end - start).div_ceil(mss);
-        if missed > MAX_MISSED {
-            return Err(Cut::Implausible);
-        }
         if pieces > budget as u64 {
             return Err(Cut::Pieces);
         }
@@ -163,6 +262,7 @@ impl Walk {
             at += u64::from(len);
         }
         self.outstanding += end - start;
+        self.largest_flight = self.largest_flight.max(self.outstanding);
     }
 
     fn retransmit(&mut self, packet: &Packet, start: u64, end: u64) {
@@ -219,7 +319,12 @@ impl Walk {
         if !packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
             return;
         }
-        let ack = packet.ack.saturating_sub(self.origin).min(self.trace.end());
+        let Some(ack) = self.numbers.of_ack(packet.ack) else { return };
+        self.take_probe(ack, 1);
+        let ack = ack.min(self.trace.end());
+        let window = scale.map(|scale| u64::from(packet.window) << scale);
+        self.edge = self.edge.max(window.map(|window| ack + window));
+        self.window_closed = packet.window == 0;
         let blocks = flow.sacks(packet);
         let duplicate = self.duplicate_block(blocks, packet.ack);
         if let Some((start, end)) = duplicate {
@@ -258,7 +363,7 @@ impl Walk {
             wire: news.wire,
             pieces: news.pieces,
             flight: self.outstanding,
-            window: scale.map(|scale| u64::from(packet.window) << scale),
+            window,
             ip_len: packet.ip_len,
             pure: packet.payload == 0 && !packet.flags.has(Flags::FIN),
             disordered: !blocks.is_empty() || repeats,
@@ -276,7 +381,7 @@ impl Walk {
     }
 
     fn range(&self, start: u64, end: u64) -> std::ops::Range<usize> {
-        let (start, end) = (start.saturating_sub(self.origin), end.saturating_sub(self.origin));
+        let [start, end] = [start, end].map(|number| self.numbers.of_ack(number).unwrap_or(0));
         let first = self.trace.pieces.partition_point(|piece| piece.start < start);
         let last = self.trace.pieces.partition_point(|piece| piece.end() <= end);
         first..last.max(first)

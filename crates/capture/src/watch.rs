@@ -14,6 +14,7 @@ use firstflight_contract::Nanos;
 use serde::Serialize;
 
 use crate::container::for_each_frame;
+use crate::copies;
 use crate::decode::{Content, Decoder};
 use crate::error::Error;
 use crate::flows::{Added, Duplicate, Flow};
@@ -22,6 +23,7 @@ use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
 use crate::reader::{Next, failed, open};
 use crate::table::key;
+use crate::tap::Tap;
 
 /// Time after which a connection that both ends have finished is analysed: its last packets may be late.
 const LINGER: Nanos = Nanos::from_secs(1);
@@ -117,12 +119,12 @@ impl Watch {
     pub fn frame(&mut self, at: Nanos, link_type: u32, data: &[u8], wire_len: u32) -> Option<Request> {
         self.counts.packets += 1;
         match self.decoder.decode(Some(at), link_type, data, wire_len) {
-            Content::Tcp(packet) => self.packet(at, &packet),
+            Content::Tcp(packet) => self.packet(at, &packet, Tap::new(0, 0, link_type, data)),
             Content::Udp(_) | Content::Fragment | Content::Passed(_) => None,
         }
     }
 
-    fn packet(&mut self, at: Nanos, packet: &TcpPacket) -> Option<Request> {
+    fn packet(&mut self, at: Nanos, packet: &TcpPacket, tap: Tap) -> Option<Request> {
         self.counts.tcp += 1;
         let key = key(packet.from, packet.to);
         let known = self.open.get(&key).copied();
@@ -149,9 +151,9 @@ impl Watch {
         let number = self.counts.tcp as u32;
         let flow = self.flows[index as usize].as_mut().expect("an open connection has its place");
         let (before, idle) = (flow.packets.len(), at.saturating_sub(flow.last) >= IDLE);
-        let side = match flow.add(at, packet, number) {
+        let side = match flow.add(at, packet, number, tap) {
             Ok(Added { side, .. }) => side,
-            Err(Duplicate) => {
+            Err(Duplicate(_)) => {
                 self.counts.duplicates += 1;
                 return None;
             }
@@ -201,6 +203,8 @@ impl Watch {
     }
 
     fn analyse(&mut self, mut flow: Flow) {
+        flow.drop_odd_syns();
+        copies::leave_out(&mut flow, &mut |_, _| self.counts.duplicates += 1);
         flow.packets.sort_by_key(|packet| packet.at);
         match Connection::new(&mut flow, Nanos::ZERO, &mut MAX_PIECES.clone(), &mut vec![]) {
             Some(connection) => {

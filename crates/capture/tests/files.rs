@@ -342,7 +342,10 @@ fn duplicates_are_counted() {
         })
         .collect();
     let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
-    assert_eq!(capture.warnings, ["test.pcap: 403 packets were captured twice and are left out"]);
+    assert_eq!(
+        capture.warnings,
+        ["test.pcap: 403 packets were captured twice and are left out: 403 at the same interface"]
+    );
 }
 
 #[test]

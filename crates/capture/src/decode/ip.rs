@@ -30,7 +30,7 @@ impl Decoder {
             LaxHeaderSliceError::Len(_) => part.ended(),
             LaxHeaderSliceError::Content(_) => Passed::Damaged,
         })?;
-        let (from, to, header, claimed, id) = match &ip {
+        let (from, to, header, claimed, (id, hops)) = match &ip {
             LaxIpSlice::Ipv4(ip) => {
                 let header = ip.header();
                 if route.guessed && !has_right_sum(&header) {
@@ -39,7 +39,7 @@ impl Decoder {
                 let (from, to): (IpAddr, IpAddr) =
                     (header.source_addr().into(), header.destination_addr().into());
                 let (len, claimed) = (header.slice().len(), u32::from(header.total_len()));
-                (from, to, len, claimed, Some(header.identification()))
+                (from, to, len, claimed, (Some(header.identification()), header.ttl()))
             }
             LaxIpSlice::Ipv6(ip) => {
                 let header = ip.header();
@@ -49,7 +49,7 @@ impl Decoder {
                     0 => 0,
                     length => u32::from(length) + 40,
                 };
-                (from, to, 40, claimed, None)
+                (from, to, 40, claimed, (None, header.hop_limit()))
             }
         };
         // IPv6 has no checksum: only a frame check sequence may follow it
@@ -62,7 +62,7 @@ impl Decoder {
         if len > MAX_IP_LEN || len < header as u32 {
             return Err(Passed::Damaged);
         }
-        let around = Ip { from, to, len, id };
+        let around = Ip { from, to, len, id, hops };
         // the length field is right even where the file's length of the frame is not
         let body = Part { data: part.data, wire: len }.within(len).skip(header)?;
         if let Some((piece, body)) = fragment(&ip, body)? {
@@ -96,7 +96,7 @@ impl Decoder {
         match number {
             TCP if part.data.len() < TcpPacket::FIXED => Err(part.ended()),
             TCP => TcpPacket::new((ip.from, ip.to), part.data, part.wire, (ip.len, ip.id))
-                .map(|packet| Content::Tcp(TcpPacket { layers: route.layers, ..packet }))
+                .map(|packet| Content::Tcp(TcpPacket { layers: route.layers, hops: ip.hops, ..packet }))
                 .ok_or(Passed::Damaged),
             UDP => self.udp(part, ip, route),
             4 | 41 => self.ip(part, route.through(kind::IP, 0)?),

@@ -103,6 +103,8 @@ struct Ip {
     len: u32,
     /// IPv4 identification.
     id: Option<u16>,
+    /// TTL or hop limit.
+    hops: u8,
 }
 
 /// Decoder of frames. It keeps the fragments of IP packets that are not complete, within a fixed memory.

@@ -16,8 +16,11 @@ fn stated(value: f64, how: impl Into<String>) -> Inferred<Estimate> {
 /// Payload of a full segment, bytes.
 pub(super) fn mss(traces: &[&PacketTrace]) -> Inferred<Estimate> {
     let full = traces.iter().filter(|trace| trace.sends.iter().any(|send| send.len >= trace.mss));
-    match full.map(|trace| trace.mss).max() {
-        Some(mss) => stated(f64::from(mss), "payload of a full segment"),
+    match full.map(|trace| (trace.mss, trace.mss_assumed)).max() {
+        Some((mss, true)) => {
+            stated(f64::from(mss), "assumed, as on Ethernet: the capture lacks the handshake")
+        }
+        Some((mss, false)) => stated(f64::from(mss), "payload of a full segment"),
         None => Inferred::Unknown(Unknown {
             why: "no segment was full".into(),
             low: traces

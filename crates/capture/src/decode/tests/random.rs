@@ -345,6 +345,7 @@ impl Generator {
             payload: segment.len as u32,
             ip_len: header + segment.len as u32 + if own.address.is_ipv4() { 20 } else { 40 },
             ip_id: None,
+            hops: 64,
             timestamps: stamps,
             mss: syn.then_some(own.mss),
             window_scale: own.scale.filter(|_| syn),
