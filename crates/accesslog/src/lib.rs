@@ -11,7 +11,7 @@ mod read;
 mod synthetic;
 
 pub use analysis::{Analysis, Study, TooShort, Truth, WindowShare, analyse};
-pub use read::{Keep, Log, LogError};
+pub use read::{Format, Keep, Log, LogError, Passed, Reason};
 pub use synthetic::{Invalid, Synthetic};
 
 pub use firstflight_paths::Grouping;

@@ -41,6 +41,16 @@ enum Decoder<R> {
     Zstd(Frames<R>),
 }
 
+/// The first bytes of a file, at most `most`, decompressed if it is compressed with gzip or zstd.
+///
+/// # Errors
+/// The error of `input`, or [`io::ErrorKind::Unsupported`] if the file has another compression.
+pub fn unpacked_head(input: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut head = vec![];
+    Unpacked::new(input)?.take(most).read_to_end(&mut head)?;
+    Ok(head)
+}
+
 impl<R: Read> Unpacked<R> {
     /// Recognises the compression.
     ///

@@ -54,6 +54,7 @@ use std::path::Path;
 
 pub use crate::aggregates::Aggregates;
 pub use crate::bucket::Bucket;
+pub use crate::compression::unpacked_head;
 pub use crate::copies::Copies;
 pub use crate::decode::PassedOver;
 pub use crate::ecn::CongestionMarks;

@@ -16,6 +16,12 @@ pub(crate) fn read(named: &[&Path]) -> Result<(InputFile, Capture), Failure> {
     Ok(interrupt::while_stoppable(|| files::read(named, &Bytes::new()))?)
 }
 
+/// Whether `path` names captures rather than a log.
+#[cfg(target_os = "linux")]
+pub(crate) fn are_named(path: &Path) -> Result<bool, Failure> {
+    Ok(files::names_captures(path).map_err(|error| wrong_at(path.display(), error))?)
+}
+
 /// The first bytes of a file; none of standard input, which can be read once.
 pub(crate) fn head(path: &Path) -> Result<Vec<u8>, Failure> {
     if path == Path::new(STANDARD_INPUT) {

@@ -1,21 +1,23 @@
 //! `firstflight log`: the share of a server's connections that a memory of paths would help, from the server's log.
 
 use std::fmt::Display;
-use std::io::{BufReader, ErrorKind, IsTerminal, Read};
+use std::io::{self, BufReader, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use firstflight_accesslog::{Analysis, Grouping, Keep, Log, Request, Study, WindowShare};
+use clap::builder::PossibleValuesParser;
+use firstflight_accesslog::{Analysis, Format, Grouping, Keep, Log, Passed, Request, Study, WindowShare};
 use firstflight_contract::Nanos;
 use firstflight_scenario::quantity::{parse_time, show_time};
 use firstflight_scenario::{file, quoted};
 use firstflight_study::progress::Progress;
+use serde::Serialize;
 
 use crate::arguments::whole;
 use crate::captures::STANDARD_INPUT;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
-use crate::output::{print_json, show};
+use crate::output::{complain, print_json, show};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
@@ -30,12 +32,16 @@ pub(crate) const COLUMNS: [(&str, Align); 5] = [
 
 /// Measure in a web server's log how often a connection comes from a network with another recent connection.
 ///
-/// A memory of paths helps only those connections. The log is in the common or the combined format.
+/// A memory of paths helps only those connections. The log can be compressed with gzip. Its format is recognised by its first
+/// lines: combined (Apache, nginx; also common, or with the virtual host first), json (lines of nginx, Caddy, Traefik,
+/// CloudFront), haproxy, w3c (IIS, CloudFront) or alb (Amazon's load balancers). Lines that cannot be read are counted and shown;
+/// if they are most, the command fails.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   firstflight log /var/log/apache2/access.log
   firstflight log access.log --window '10 min' --window '60 min' --network 20
+  firstflight log u_ex241010.log --format iis
   zcat access.log.*.gz | firstflight log - --pages --json")]
 pub(crate) struct Options {
     /// The log, or - for standard input
@@ -49,6 +55,8 @@ pub(crate) struct Options {
     /// Prefix length of a network, IPv6
     #[arg(long, value_name = "BITS", default_value_t = 48, allow_hyphen_values = true, value_parser = whole::<u8>(0..=128))]
     network6: u8,
+    #[command(flatten)]
+    format: LogFormat,
     /// Leave out requests for images, which reuse an open connection
     #[arg(long)]
     pages: bool,
@@ -57,16 +65,49 @@ pub(crate) struct Options {
     json: bool,
 }
 
+/// The option `--format`.
+#[derive(Debug, Args)]
+pub(crate) struct LogFormat {
+    /// Format of the log, rather than that which its first lines have
+    #[arg(long = "format", value_name = "NAME", value_parser = PossibleValuesParser::new(Format::names()))]
+    name: Option<String>,
+}
+
+impl LogFormat {
+    /// The format that is chosen.
+    pub(crate) fn chosen(&self) -> Option<Format> {
+        self.name.as_deref().and_then(Format::named)
+    }
+}
+
+/// A log that was read.
+#[derive(Debug, Serialize)]
+pub(crate) struct Read {
+    /// Name of the format; `None` of a log without lines.
+    format: Option<&'static str>,
+    /// Lines that are neither blank nor comments.
+    lines: u64,
+    /// Lines that were passed over.
+    passed_over: u64,
+}
+
+#[derive(Serialize)]
+struct Output {
+    #[serde(flatten)]
+    analysis: Analysis,
+    log: Read,
+}
+
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
-    let analysis = analyse(options)?;
+    let (analysis, log) = analyse(options)?;
     if options.json {
-        return print_json(&analysis);
+        return print_json(&Output { analysis, log });
     }
     let rows: Vec<_> = analysis.windows.iter().map(row).collect();
     show(&table(COLUMNS, &rows))
 }
 
-fn analyse(options: &Options) -> Result<Analysis, Failure> {
+fn analyse(options: &Options) -> Result<(Analysis, Read), Failure> {
     let window = |text: &String| {
         let wrong = |problem: &dyn Display| {
             let place = option("window", Some(&quoted(text)));
@@ -81,9 +122,10 @@ fn analyse(options: &Options) -> Result<Analysis, Failure> {
     let windows = options.window.iter().map(window).collect::<Result<Vec<_>, _>>()?;
     let mut study = Study::new(&windows, Grouping::bits(options.network, options.network6));
     let keep = if options.pages { Keep::Pages } else { Keep::All };
-    for_each_request(&options.file, keep, |request| study.add(request))?;
+    let log = for_each_request(&options.file, keep, options.format.chosen(), |request| study.add(request))?;
     let at = |why: &dyn Display| Failure::new(wrong_at(shown(&options.file).display(), why));
-    study.finish().map_err(|error| at(&format!("{error}; --window sets shorter ones")))
+    let analysis = study.finish().map_err(|error| at(&format!("{error}; --window sets shorter ones")))?;
+    Ok((analysis, log))
 }
 
 /// A file as errors name it.
@@ -91,16 +133,18 @@ fn shown(file: &Path) -> &Path {
     if file == Path::new(STANDARD_INPUT) { Path::new("standard input") } else { file }
 }
 
-/// Reads the log `file`, or standard input for -, with progress on a terminal.
+/// Reads the log `file`, or standard input for -, with progress on a terminal. Lines that are passed over are counted in a
+/// warning.
 pub(crate) fn for_each_request(
     file: &Path,
     keep: Keep,
+    format: Option<Format>,
     mut each: impl FnMut(Request),
-) -> Result<(), Failure> {
+) -> Result<Read, Failure> {
     let place = shown(file);
     let at = |why: &dyn Display| Failure::new(wrong_at(place.display(), why));
-    let (input, bytes): (Box<dyn Read>, u64) = if place != file {
-        let input = std::io::stdin();
+    let (input, bytes): (Box<dyn io::Read>, u64) = if place != file {
+        let input = io::stdin();
         if input.is_terminal() {
             let why = "-: standard input is a terminal; expected a log, as in: zcat access.log.gz | firstflight log -";
             return Err(Failure::new(why));
@@ -117,21 +161,28 @@ pub(crate) fn for_each_request(
     };
     let bar = Bar::new();
     bar.begin("bytes", bytes);
-    for request in Log::new(BufReader::with_capacity(1 << 20, Counted { input, bar: &bar }), keep) {
+    let input = BufReader::with_capacity(1 << 20, Counted { input, bar: &bar });
+    let mut log = Log::of(input, keep, format);
+    for request in log.by_ref() {
         each(request.map_err(|error| at(&error))?);
     }
     bar.finish();
-    Ok(())
+    let passed: &Passed = log.passed();
+    if passed.count() > 0 {
+        complain(format_args!("warning: {}: {passed}", place.display()));
+    }
+    let format = log.format().map(Format::name);
+    Ok(Read { format, lines: passed.lines, passed_over: passed.count() })
 }
 
 /// An input that reports the bytes read to a progress bar.
 struct Counted<'a> {
-    input: Box<dyn Read>,
+    input: Box<dyn io::Read>,
     bar: &'a Bar,
 }
 
-impl Read for Counted<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+impl io::Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.bar.advance(read as u64);
         Ok(read)

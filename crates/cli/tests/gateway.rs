@@ -8,6 +8,7 @@ mod faults;
 mod site;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -233,6 +234,64 @@ fn a_log_is_surveyed() {
     assert_eq!(window["window_s"], 60.0);
     assert!((window["seen"].as_f64().expect("a share") - 1.0 / 3.0).abs() < 0.04, "{window}");
     assert_eq!(found["judged"], Value::Null);
+}
+
+/// A capture of one connection of less than a minute.
+const CAPTURE: &[u8] = include_bytes!("../../capture/testdata/p1-reno-1000KB.pcap");
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+    packed.write_all(bytes).expect("memory");
+    packed.finish().expect("memory")
+}
+
+#[test]
+fn a_capture_is_surveyed_however_it_is_named_and_short() {
+    let scratch = Scratch::new();
+    // `firstflight capture` prints a command that captures 60 s into the files of a ring: server.pcap00 and so on.
+    scratch.write("server.pcap00", CAPTURE);
+    scratch.write("plain", CAPTURE);
+    scratch.write("packed", packed(CAPTURE));
+    scratch.write("folder/server.pcap", CAPTURE);
+    let outs: Vec<_> = ["server.pcap", "server.pcap00", "plain", "packed", "folder"]
+        .iter()
+        .map(|name| scratch.run(&["gateway", "survey", name, "--json"]).json())
+        .collect();
+    let found = &outs[0];
+    assert_eq!((&found["requests"], &found["windows"]), (&1.into(), &Value::Array(vec![])));
+    assert_eq!((&found["judged"]["prefixes"], &found["log"]), (&0.into(), &Value::Null));
+    assert!(outs.iter().all(|out| out == found), "{outs:?}");
+    let text = scratch.run(&["gateway", "survey", "server.pcap"]).out;
+    assert!(text.starts_with("the capture spans 0 s, less than the shortest window, 60 s\n"), "{text}");
+    // Its name does not make a log a capture, nor its compression.
+    let log = "192.0.2.1 - - [10/Oct/2024:13:55:36 +0000] \"GET / HTTP/1.1\" 200 100\n\
+               192.0.2.1 - - [10/Oct/2024:15:55:36 +0000] \"GET / HTTP/1.1\" 200 100\n";
+    scratch.write("access.log.gz", packed(log.as_bytes()));
+    let found = scratch.run(&["gateway", "survey", "access.log.gz", "--json"]).json();
+    assert_eq!((&found["requests"], &found["log"]["format"]), (&2.into(), &"combined".into()));
+    let refused = scratch.run(&["gateway", "survey", "plain", "--format", "json"]);
+    assert!(refused.code == 2 && refused.err.contains("this is a capture"), "{refused:?}");
+}
+
+#[test]
+fn a_log_in_json_is_simulated_as_the_same_log_in_the_combined_format() {
+    let scratch = Scratch::new();
+    let json: String = (0..300)
+        .map(|i| {
+            let (ts, host) = (1_728_518_400 + 20 * i, 1 + i % 5);
+            format!("{{\"ts\":{ts}.0,\"request\":{{\"remote_ip\":\"192.0.2.{host}\"}},\"size\":100000}}\n")
+        })
+        .collect();
+    scratch.write("caddy.log", json);
+    scratch.write(
+        "access.log",
+        requests().lines().take(300).map(|line| format!("{line}\n")).collect::<String>(),
+    );
+    let out = |file| {
+        let run = ["gateway", "simulate", file, "--rate", "8 Mbit/s", "--rtt", "50 ms", "--json"];
+        scratch.run(&run).json()
+    };
+    assert_eq!(out("caddy.log")["sizes"], out("access.log")["sizes"]);
 }
 
 /// A log of 300 requests of 100 KB, 20 s apart, from five hosts of one network, and one without a size.

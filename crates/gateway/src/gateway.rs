@@ -126,6 +126,32 @@ impl Gateway {
             out.push(Decision::ResumeHost);
         }
         let turns = self.table.len().div_ceil(SWEEPS).max(SWEEP).min(self.table.len());
+        self.turn(turns, out);
+        self.observe_only(begin, out);
+    }
+
+    /// Lets time pass and reviews all prefixes, as sixteen ticks would.
+    pub(crate) fn sweep(&mut self, now: Nanos) {
+        self.advance(now, LONGEST_TICK);
+        self.turn(self.table.len(), &mut vec![]);
+    }
+
+    /// Lets time pass and reviews the prefix of an address, and its part, as a tick would.
+    pub(crate) fn refresh(&mut self, now: Nanos, address: IpAddr) {
+        self.advance(now, LONGEST_TICK);
+        let now = Stamp::of(self.knowledge.clock);
+        for prefix in [Some(self.prefix(address)), self.part(address)].into_iter().flatten() {
+            let Some(at) = self.table.find(&prefix) else { continue };
+            if self.table.at(at).is_worthless(&self.knowledge.settings, now) {
+                self.table.remove(at);
+            } else {
+                self.review(at, &mut vec![]);
+            }
+        }
+    }
+
+    /// Reviews the next `turns` prefixes.
+    fn turn(&mut self, turns: usize, out: &mut Vec<Decision>) {
         for _ in 0..turns {
             if self.cursor >= self.table.len() {
                 self.cursor = 0;
@@ -141,7 +167,6 @@ impl Gateway {
             self.review(at, out);
             self.cursor += 1;
         }
-        self.observe_only(begin, out);
     }
 
     /// Takes an observation of another gateway and appends the decisions that follow.

@@ -18,7 +18,7 @@ pub struct Found {
     pub requests: u64,
     /// Time from the first request to the last, seconds.
     pub span_s: f64,
-    /// For each window that is shorter than the log: the share of requests whose network sent another one, and the number
+    /// For each window that is shorter than the log or the capture: the share of requests whose network sent another one, and the number
     /// of networks.
     pub windows: Vec<WindowShare>,
     /// Share of the requests that came while their network had a plan. A request without a measurement counts as a sample
@@ -54,7 +54,8 @@ pub struct Survey {
     /// Time of the first request; the gateway's clock shows a second then.
     first: Option<Nanos>,
     last: Nanos,
-    ticked: Nanos,
+    /// Time of the last review of all prefixes, and requests since then.
+    swept: (Nanos, u64),
     requests: u64,
     hits: u64,
     measured: bool,
@@ -64,10 +65,13 @@ pub struct Survey {
     bytes: usize,
 }
 
-/// Time between two ticks of the gateway.
-const TICK: Nanos = Nanos::from_secs(1);
-/// Ticks between two counts of the memory.
-const COUNTS: u64 = 60;
+/// What the gateway's clock shows at the first request.
+const BEGIN: Nanos = Nanos::from_secs(1);
+/// Least time between two reviews of all prefixes, after each of which the memory is counted.
+const SWEEP: Nanos = Nanos::from_secs(60);
+/// Most prefixes that are reviewed for each request. A gateway reviews all within sixteen seconds, which is most of the work of a
+/// long log and changes nothing of what a request meets: its own prefix is reviewed when it comes.
+const REVIEWS: u64 = 4;
 
 impl Survey {
     /// A survey without requests, for a gateway with these settings and for these windows.
@@ -79,7 +83,7 @@ impl Survey {
             studies: windows.iter().map(study).collect(),
             first: None,
             last: Nanos::ZERO,
-            ticked: Nanos::ZERO,
+            swept: (Nanos::ZERO, 0),
             requests: 0,
             hits: 0,
             measured: false,
@@ -108,14 +112,14 @@ impl Survey {
         for (_, study) in &mut self.studies {
             study.add(Request { at, client, bytes: None, bottleneck: None });
         }
-        let now = at - first + TICK;
-        if now >= self.ticked + TICK {
-            self.ticked = now;
-            self.gateway.tick(now, &mut vec![]);
-            if (now.0 / TICK.0).is_multiple_of(COUNTS) {
-                self.count();
-            }
+        let now = at - first + BEGIN;
+        self.swept.1 += 1;
+        if now >= self.swept.0 + SWEEP && REVIEWS * self.swept.1 >= self.gateway.prefixes() as u64 {
+            self.swept = (now, 0);
+            self.gateway.sweep(now);
+            self.count();
         }
+        self.gateway.refresh(now, client);
         let hit = self.gateway.plan(client).is_some();
         self.hits += u64::from(hit);
         if let (true, Some(sample)) = (hit, measured.and_then(Sample::of))
@@ -138,8 +142,12 @@ impl Survey {
     /// The result.
     ///
     /// # Errors
-    /// [`TooShort`] if the requests do not span more than the shortest window.
+    /// [`TooShort`] if the requests do not span more than the shortest window, and have no measurements, which are a result
+    /// without windows.
     pub fn finish(mut self) -> Result<Found, TooShort> {
+        if let Some(first) = self.first {
+            self.gateway.sweep(self.last - first + BEGIN);
+        }
         self.count();
         let mut windows = vec![];
         let mut short = None;
@@ -149,7 +157,7 @@ impl Survey {
                 Err(error) => short = short.or(Some(error)),
             }
         }
-        if let (true, Some(error)) = (windows.is_empty(), short) {
+        if let (true, false, Some(error)) = (windows.is_empty(), self.measured, short) {
             return Err(error);
         }
         let span = self.last.saturating_sub(self.first.unwrap_or_default());

@@ -5,6 +5,7 @@
 //! [`Error`] with its place and the expected value.
 
 pub mod build;
+pub mod calendar;
 pub mod candidate;
 mod canonical;
 mod choices;
@@ -38,5 +39,6 @@ pub use places::Places;
 pub use profile::{InitialWindow, Profile, Stack};
 pub use read::{Loaded, load, load_with, parse, parse_in, parse_with};
 pub use scheme::{PhaseSpec, SchemeSpec};
+pub use trace::columns::{Columns, RateUnit, TimeUnit};
 pub use trace::{LinkTrace, Schedule};
 pub use tree::quoted;

@@ -6,8 +6,9 @@ use std::path::Path;
 use firstflight_schemes::catalogue::Schemes;
 
 use crate::error::{Error, Problem, QuantityProblem, clipped, nearest, token};
-use crate::format::{Kind, Section, kinds};
+use crate::format::{Kind, Section, TRACE, kinds};
 use crate::limits;
+use crate::trace::columns::{Columns, RateUnit, TimeUnit};
 use crate::trace::{LinkTrace, text_beside};
 use crate::tree::{Node, Tree, Value, key};
 
@@ -237,12 +238,27 @@ impl<'a> Item<'a> {
         self.value().as_str().ok_or_else(|| self.wrong_type())
     }
 
-    /// The trace in the file that the value names, or the trace itself.
+    /// The trace in the file that the value names, with the columns if it is a table, or the trace itself.
     pub(crate) fn trace(&self) -> Result<LinkTrace, Error> {
         if let Value::Trace(trace) = self.value() {
             return Ok(trace.clone());
         }
-        LinkTrace::load(self.text()?, self.folder()?).map_err(|error| {
+        let (file, columns) = match self.value().as_table() {
+            None => (self.text()?, Columns::default()),
+            Some(_) => {
+                let table = self.table(&TRACE)?;
+                let text = |key| table.get(key).map(|item| item.text().map(String::from)).transpose();
+                let word = |key| table.get(key).map(|item| item.word()).transpose();
+                let columns = Columns {
+                    column: text("column")?,
+                    unit: word("unit")?.and_then(RateUnit::of),
+                    time: text("time")?,
+                    time_unit: word("time_unit")?.and_then(TimeUnit::of),
+                };
+                (table.need("file")?.text()?, columns)
+            }
+        };
+        LinkTrace::load(file, self.folder()?, columns).map_err(|error| {
             // A file that cannot be read has no place in it.
             if error.place.file.is_empty() { self.fail(error.problem.clone()) } else { error }
         })

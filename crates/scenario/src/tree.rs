@@ -9,6 +9,7 @@ use toml_writer::{ToTomlKey, ToTomlValue, TomlKeyBuilder, TomlStringBuilder};
 
 use crate::scheme::PhaseSpec;
 use crate::trace::LinkTrace;
+use crate::trace::columns::Columns;
 
 /// A value and its bytes in the text of the file; an empty range in a tree that a builder made.
 #[derive(Clone, Debug)]
@@ -203,8 +204,23 @@ impl Display for Value {
             }
             Self::Table(table) => write!(f, "{table}"),
             Self::Phase(phase) => write!(f, "{}", phase.to_value()),
-            Self::Trace(LinkTrace { file, sha256, .. }) => {
+            Self::Trace(LinkTrace { file, sha256, columns, .. }) if columns.are_usual() => {
                 write!(f, "{} # SHA-256 {sha256}", quoted(file))
+            }
+            Self::Trace(LinkTrace { file, sha256, columns, .. }) => {
+                let Columns { column, unit, time, time_unit } = columns;
+                let chosen = [
+                    ("file", Some(&**file)),
+                    ("column", column.as_deref()),
+                    ("unit", unit.map(|unit| unit.name)),
+                    ("time", time.as_deref()),
+                    ("time_unit", time_unit.map(|unit| unit.name)),
+                ];
+                let mut table = Tree::default();
+                for (key, value) in chosen {
+                    value.map(|value| table.set(key, Value::text(value)));
+                }
+                write!(f, "{table} # SHA-256 {sha256}")
             }
         }
     }

@@ -211,6 +211,7 @@ fn with_bogus(section: &str, key: &str) -> String {
         "[packet]" => ("packet.", key.into()),
         "queue" => ("path.queue.", key.into()),
         "loss" => ("path.loss.", key.into()),
+        "trace" => ("path.trace.", key.into()),
         "shaper" => ("path.shaper.", key.into()),
         "reorder" => ("path.reorder.", key.into()),
         "[[flow]]" => ("flow.", key.into()),
@@ -277,6 +278,9 @@ fn with_bogus(section: &str, key: &str) -> String {
     for sibling in SIBLINGS.iter().filter(|(group, ..)| target.starts_with(group)) {
         document.set(sibling.1, sibling.2);
     }
+    if section == "trace" {
+        document.0.retain(|(path, _)| path != "path.rate");
+    }
     document.set(&target, BOGUS);
     document.text()
 }
@@ -306,6 +310,7 @@ const SIBLINGS: &[(&str, &str, &str)] = &[
     ("path.shaper.", "path.shaper.rate", "\"1 Mbit/s\""),
     ("path.reorder.", "path.reorder.share", "0.01"),
     ("path.reorder.", "path.reorder.delay", "\"5 ms\""),
+    ("path.trace.", "path.trace.file", "\"none\""),
     ("path.loss.", "path.loss.mean", "0.01"),
     ("path.loss.", "path.loss.burst", "4"),
     ("flow.size.pareto.", "flow.size.pareto.mean", "\"9 packets\""),

@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{GRAPH, contexts, extremes, invalid};
+use crate::common::{GRAPH, TRACE, contexts, extremes, invalid};
 use firstflight_scenario::format::{Key, Kind, SECTIONS};
-use firstflight_scenario::{Error, Loaded, load, parse};
+use firstflight_scenario::{Error, Loaded, load};
 
 /// A file of its own for each test, beside the files that scenarios name.
 fn file(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join(GRAPH.0), GRAPH.1).unwrap();
+    for (name, text) in [GRAPH, TRACE] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
     folder.join("key.toml")
 }
 
@@ -95,7 +97,7 @@ fn the_smallest_and_largest_values_are_read_back_as_written_or_refused_by_name()
     each(extremes, |key, text, _, _| match read(&file, text) {
         Ok(loaded) => {
             taken += 1;
-            let again = parse(&loaded.scenario.to_toml(), "written").map_err(|error| error.to_string())?;
+            let again = read(&file, &loaded.scenario.to_toml()).map_err(|error| error.to_string())?;
             if again.scenario == loaded.scenario {
                 Ok(())
             } else {

@@ -91,7 +91,7 @@ fn a_trace_that_cannot_be_used_is_refused_with_what_is_wrong_and_where() {
         refused("run.toml"),
         format!(
             "{here}/up.trace:2:1: this line is not numbers, so it is not such a time; expected the time of a delivery opportunity in whole \
-             milliseconds, such as 12"
+             milliseconds, such as 12, or seconds and Mbit/s in two columns, such as 0.5,12.5"
         )
     );
     assert_eq!(
@@ -118,5 +118,40 @@ fn a_trace_that_cannot_be_used_is_refused_with_what_is_wrong_and_where() {
     assert_eq!(
         parse(SCENARIO, "text").unwrap_err().to_string(),
         "text:2:9: path.trace = \"up.trace\": a scenario that is not in a file cannot name a file without a folder"
+    );
+}
+
+#[test]
+fn a_trace_of_several_columns_is_named_with_its_column_and_written_out_again() {
+    let trace = "Timestamp,DL_bitrate,UL_bitrate\n2020.01.01_00.00.00,12000,3\n2020.01.01_00.00.01,48000,3\n";
+    let with = |table: &str| SCENARIO.replace("\"up.trace\"", table);
+    let chosen = "{ file = \"up.trace\", column = \"DL_bitrate\" }";
+    let folder = folder(
+        "columns",
+        &[
+            ("run.toml", &with(chosen)),
+            ("up.toml", &with("{ file = \"up.trace\", column = \"UL_bitrate\", unit = \"Mbit/s\" }")),
+            ("plain.toml", SCENARIO),
+            ("unit.toml", &with("{ file = \"up.trace\", unit = \"mbps\" }")),
+            ("up.trace", trace),
+        ],
+    );
+    let loaded = load(&folder.join("run.toml")).unwrap();
+    let text = loaded.scenario.to_toml();
+    assert!(text.contains(&format!("trace = {chosen} # SHA-256 ")), "{text}");
+    fs::write(folder.join("again.toml"), &text).unwrap();
+    assert_eq!(load(&folder.join("again.toml")).unwrap().scenario, loaded.scenario);
+    let up = load(&folder.join("up.toml")).unwrap();
+    assert_ne!(up.scenario.hash(), loaded.scenario.hash());
+    // 12 Mbit/s for a second.
+    assert_eq!(dumbbell(loaded).rate, Rate(12_000_000));
+    assert_eq!(dumbbell(up).rate, Rate(3_000_000));
+    let refused = |file: &str| load(&folder.join(file)).unwrap_err().to_string();
+    let plain = refused("plain.toml");
+    assert!(plain.contains("column = \"DL_bitrate\" or column = \"UL_bitrate\""), "{plain}");
+    let unit = refused("unit.toml");
+    assert!(
+        unit.contains("path.trace.unit = \"mbps\"") && unit.contains("expected one of: bit/s, kbit/s"),
+        "{unit}"
     );
 }

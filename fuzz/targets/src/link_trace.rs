@@ -19,6 +19,13 @@ pub(crate) const TARGET: Target = Target {
         "18446744073709551615",
         "nan",
         "#",
+        "Timestamp;DL_bitrate;UL_bitrate",
+        "time\tkbps",
+        "2020.01.01_00.00.01",
+        "1728568536474",
+        " ",
+        "\u{feff}",
+        "\"",
     ]),
 };
 

@@ -7,10 +7,12 @@ use firstflight_accesslog::Keep;
 use firstflight_contract::Nanos;
 use firstflight_daemon::report;
 use firstflight_gateway::{Found, Settings, Survey};
+use firstflight_scenario::quantity::show_time;
+use serde::Serialize;
 
 use crate::captures;
 use crate::failure::{Failure, wrong_at};
-use crate::log::{COLUMNS, for_each_request, row};
+use crate::log::{COLUMNS, LogFormat, Read, for_each_request, row};
 use crate::output::{print_json, show};
 use crate::table::table;
 
@@ -20,8 +22,9 @@ const WINDOWS: [u64; 4] = [60, 300, 600, 1800];
 /// Say from a log or a capture what sharing between connections would bring to this server
 ///
 /// For a web server's access log: how often a request comes from a network with another recent request, how many networks
-/// are held, the share of requests that would find a plan, and the memory. A capture at the server also shows whether the
-/// hosts of a network share a path.
+/// are held, the share of requests that would find a plan, and the memory. `firstflight log --help` lists the formats. A
+/// capture at the server, such as the ring of files of `firstflight capture`, also shows whether the hosts of a network share a
+/// path.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,32 +32,62 @@ Examples:
   zcat access.log.*.gz | firstflight gateway survey -
   firstflight gateway survey server.pcap --json")]
 pub(super) struct Options {
-    /// An access log, a capture, or - for a log on standard input
+    /// An access log, a capture, the files of a ring by the name that tcpdump was given, a folder of captures, or - for a log on
+    /// standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    #[command(flatten)]
+    format: LogFormat,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
 }
 
+#[derive(Serialize)]
+struct Output {
+    #[serde(flatten)]
+    found: Found,
+    /// Absent for a capture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log: Option<Read>,
+}
+
 pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let mut survey = Survey::new(&Settings::default(), &WINDOWS.map(Nanos::from_secs));
-    let head = captures::head(&options.file)?;
-    if captures::is_one(&options.file, &head) {
+    let log = if captures::are_named(&options.file)? {
+        if options.format.chosen().is_some() {
+            return Err(wrong_at("--format", "this is a capture; expected it with an access log only").into());
+        }
         let (_, capture) = captures::read(&[&options.file])?;
         let mut reports: Vec<_> = capture.connections.iter().filter_map(report).collect();
+        if reports.is_empty() {
+            let why = "no connection of the capture shows data that its host sent, and a round-trip time";
+            return Err(wrong_at(options.file.display(), why).into());
+        }
         reports.sort_by_key(|report| report.at);
         reports.iter().for_each(|report| survey.add_measured(report));
+        None
     } else {
-        for_each_request(&options.file, Keep::All, |request| survey.add(request.at, request.client))?;
-    }
+        let format = options.format.chosen();
+        let add = |request: firstflight_accesslog::Request| survey.add(request.at, request.client);
+        Some(for_each_request(&options.file, Keep::All, format, add)?)
+    };
     let found = survey.finish().map_err(|error| wrong_at(options.file.display(), error))?;
-    if options.json { print_json(&found) } else { show(&text(&found)) }
+    if options.json { print_json(&Output { found, log }) } else { show(&text(&found)) }
 }
 
 fn text(found: &Found) -> String {
     let rows: Vec<_> = found.windows.iter().map(row).collect();
-    let mut text = format!("{}\n", table(COLUMNS, &rows));
+    let mut text = if rows.is_empty() {
+        let (spans, least) = (Nanos((found.span_s * 1e9) as u64), Nanos::from_secs(WINDOWS[0]));
+        format!(
+            "the capture spans {}, less than the shortest window, {}\n",
+            show_time(spans),
+            show_time(least)
+        )
+    } else {
+        format!("{}\n", table(COLUMNS, &rows))
+    };
     text += &format!(
         "at most {:.1} % of {} requests would have found a plan; {} networks at a time, {:.1} kB of memory\n",
         100.0 * found.hits,

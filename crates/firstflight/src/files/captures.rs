@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use firstflight_capture::{Capture, Next, Reader, first_packet_time};
+use firstflight_capture::{Capture, Next, Reader, first_packet_time, unpacked_head};
 use firstflight_results::InputFile;
 use firstflight_scenario::{Error, file};
 use firstflight_study::compare::is_capture;
@@ -124,6 +124,22 @@ pub fn head(path: &Path) -> io::Result<Vec<u8>> {
     let mut head = vec![];
     file::open(path)?.take(512).read_to_end(&mut head)?;
     Ok(head)
+}
+
+/// Whether `path` names captures rather than a log or another text: a folder, the files of a ring, or a file that is one by its
+/// name or its first bytes, also within gzip or zstd. Standard input, which can be read once, is no capture.
+///
+/// # Errors
+/// The error of the operating system if the file cannot be read.
+pub fn names_captures(path: &Path) -> io::Result<bool> {
+    if path.as_os_str() == OsStr::new(STANDARD_INPUT) {
+        return Ok(false);
+    }
+    if path.is_dir() || !ring(path).is_empty() {
+        return Ok(true);
+    }
+    let file = file::open(path)?;
+    Ok(has_name_of_one(path) || unpacked_head(file, 4).map_or(true, |head| is_capture(&head)))
 }
 
 /// Reads the captures `named` as one: files, folders of captures, the files of a ring, or `-` for standard input. The digest is

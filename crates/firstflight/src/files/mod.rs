@@ -12,7 +12,7 @@ use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::compare::{Input, Known};
 use firstflight_study::progress::Progress;
 
-pub use captures::{STANDARD_INPUT, head, is_one, read};
+pub use captures::{STANDARD_INPUT, head, is_one, names_captures, read};
 
 /// Reads the input `named` of a comparison: captures, one scenario, or the name of one preset. `schemes` are those that a
 /// scenario may name. For captures, `known` gives the path values that replace inferred ones, and `progress` counts the bytes

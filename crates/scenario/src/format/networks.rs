@@ -4,6 +4,7 @@ use super::queues::QUEUE_KIND;
 use super::rows::*;
 use super::{Floor, Kind, Range, Section};
 use crate::limits;
+use crate::trace::columns::{RATE_UNITS, TIME_UNITS};
 
 /// `[path]`.
 pub static PATH: Section = Section {
@@ -13,7 +14,7 @@ pub static PATH: Section = Section {
         optional("rate", Kind::Rate, "an error, unless there is a `trace`", "bottleneck, each direction"),
         optional(
             "trace",
-            Kind::File,
+            TRACE_KIND,
             "absent",
             "a trace of the bottleneck's rate, in place of `rate`, each direction",
         ),
@@ -47,6 +48,37 @@ pub static PATH: Section = Section {
             Kind::Rate,
             "10 x `rate`, at most 100 Tbit/s",
             "rate of each flow's own access links",
+        ),
+    ],
+};
+
+/// A file with a trace, or a table with the columns of it that are read.
+pub const TRACE_KIND: Kind = Kind::Either(&Kind::File, &TRACE);
+
+/// A trace of a file with several columns.
+pub static TRACE: Section = Section {
+    name: "trace",
+    doc: "A trace of a rate in a file with several columns, or in other units than seconds and Mbit/s.",
+    keys: &[
+        required("file", Kind::File, "the file"),
+        optional(
+            "column",
+            Kind::Text,
+            "the only one whose name is that of a rate",
+            "name of the column with the rate, as in the first line of the file",
+        ),
+        optional("unit", words(RATE_UNITS), "that in the column's name, else Mbit/s", "unit of the rate"),
+        optional(
+            "time",
+            Kind::Text,
+            "the only one whose name is that of a time",
+            "name of the column with the time, as in the first line of the file",
+        ),
+        optional(
+            "time_unit",
+            words(TIME_UNITS),
+            "that in the column's name, else s; for times since 1970 by their size",
+            "unit of the time",
         ),
     ],
 };
@@ -145,7 +177,7 @@ pub static LINK: Section = Section {
         ),
         optional("both", Kind::Flag, "false", "whether an equal link leads the other way"),
         optional("rate", Kind::Rate, "an error, unless there is a `trace`", "rate"),
-        optional("trace", Kind::File, "absent", "a trace of the rate, in place of `rate`"),
+        optional("trace", TRACE_KIND, "absent", "a trace of the rate, in place of `rate`"),
         required("delay", DELAY, "one-way propagation"),
         optional(
             "cost",

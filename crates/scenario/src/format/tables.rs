@@ -56,6 +56,7 @@ pub static SECTIONS: &[&Section] = &[
     &TAIL,
     &COUNTS,
     &PARETO_COUNT,
+    &TRACE,
     &QUEUE,
     &SHAPER,
     &LOSS,

@@ -87,7 +87,11 @@ pub(super) fn rates(steps: &[(Nanos, Rate)]) -> Result<(), Flaw> {
         None => Err(Flaw::at(0, "the trace has no rates".into())),
         Some((_, Rate(0))) => {
             let problem = "the last rate holds to the end, and 0 bit/s carries nothing";
-            Err(Flaw::of_the_last(steps.len(), problem, "a last rate above zero"))
+            Err(Flaw::of_the_last(
+                steps.len(),
+                problem,
+                "a last rate above zero: leave out the outage at the end, or add the time and the rate after it",
+            ))
         }
         Some(_) => Ok(()),
     }

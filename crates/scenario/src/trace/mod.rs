@@ -1,7 +1,11 @@
 //! Link traces: the capacity of a link over time, from a file in one of two formats or from a program.
 
 mod check;
+pub(crate) mod columns;
 mod lines;
+mod pairs;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,6 +18,7 @@ use crate::error::{Error, Problem, clipped};
 use crate::file::read_text;
 use crate::limits;
 use check::Flaw;
+use columns::Columns;
 use lines::Lines;
 
 /// Bytes of a full packet that a delivery opportunity carries.
@@ -29,6 +34,8 @@ pub struct LinkTrace {
     pub file: String,
     /// SHA-256 of the file, in hexadecimal; see [`LinkTrace::opportunities`] for a trace that no file holds.
     pub sha256: String,
+    /// Columns of the file that are read.
+    pub columns: Columns,
     /// Capacity over time.
     pub schedule: Arc<Schedule>,
 }
@@ -49,18 +56,26 @@ impl LinkTrace {
     /// # Errors
     /// As [`Schedule::parse`].
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
-        Self::named(text, file, file)
+        Self::parse_columns(text, file, Columns::default())
+    }
+
+    /// A trace from these columns of the text of a file; `file` is its name.
+    ///
+    /// # Errors
+    /// As [`Schedule::parse_columns`].
+    pub fn parse_columns(text: &str, file: &str, columns: Columns) -> Result<Self, Error> {
+        Self::named(text, file, file, columns)
     }
 
     /// A trace from `text`, whose file is `file` in the scenario and `shown` in errors.
-    fn named(text: &str, file: &str, shown: &str) -> Result<Self, Error> {
-        let schedule = Schedule::parse(text, shown)?;
-        Ok(Self::of(file, text, schedule))
+    fn named(text: &str, file: &str, shown: &str, columns: Columns) -> Result<Self, Error> {
+        let schedule = Schedule::parse_columns(text, shown, &columns)?;
+        Ok(Self { columns, ..Self::of(file, text, schedule) })
     }
 
     fn of(file: &str, text: &str, schedule: Schedule) -> Self {
         let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { file: file.into(), sha256, schedule: Arc::new(schedule) }
+        Self { file: file.into(), sha256, columns: Columns::default(), schedule: Arc::new(schedule) }
     }
 
     /// A trace `name` that no file holds: the delivery opportunities at these ascending times, each of a full packet. After
@@ -92,10 +107,10 @@ impl LinkTrace {
     }
 
     /// Reads the trace `file` in `folder`.
-    pub(crate) fn load(file: &str, folder: &Path) -> Result<Self, Error> {
+    pub(crate) fn load(file: &str, folder: &Path, columns: Columns) -> Result<Self, Error> {
         let unreadable = |why| Error::new(Problem::Unreadable(why));
         let (text, shown) = text_beside(file, folder, limits::TRACE).map_err(unreadable)?;
-        Self::named(&text, file, &shown)
+        Self::named(&text, file, &shown, columns)
     }
 }
 
@@ -128,17 +143,30 @@ pub(crate) fn text_beside(file: &str, folder: &Path, most: u64) -> Result<(Strin
 }
 
 impl Schedule {
-    /// Reads a trace: `time,Mbit/s` lines if the first line has a comma, else mahimahi's format. `file` is its name in
-    /// errors.
+    /// Reads a trace: times and rates if the first line has two columns or more, else mahimahi's format. `file` is its name
+    /// in errors.
     ///
     /// # Errors
     /// The first [`Error`] found, with its line.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
-        let lines = Lines { text, file };
-        if text.lines().next().unwrap_or_default().contains(',') {
-            lines.rates()
-        } else {
-            lines.opportunities()
+        Self::parse_columns(text, file, &Columns::default())
+    }
+
+    /// As [`Schedule::parse`]; `columns` are those that are read if there are several.
+    ///
+    /// # Errors
+    /// The first [`Error`] found, with its line; also if the columns cannot be recognised by their names.
+    pub fn parse_columns(text: &str, file: &str, columns: &Columns) -> Result<Self, Error> {
+        let lines = Lines { text: text.strip_prefix('\u{feff}').unwrap_or(text), file };
+        let first = lines.rows().next();
+        match first {
+            Some((number, line)) if pairs::is_single(line) && !columns.are_usual() => {
+                let problem =
+                    "the trace has one column: those of mahimahi's format have no names and no units";
+                Err(lines.wrong(number, problem.into(), "trace = \"FILE\""))
+            }
+            Some((_, line)) if !pairs::is_single(line) => pairs::rates(&lines, columns),
+            _ => lines.opportunities(),
         }
     }
 
@@ -170,100 +198,5 @@ impl Schedule {
             }
             Self::Rates(steps) => steps.iter().map(|step| step.1).max().unwrap_or(Rate(0)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Schedule {
-        Schedule::parse(text, "x").unwrap_or_else(|error| panic!("{error}"))
-    }
-
-    #[test]
-    fn a_line_of_mahimahi_is_a_millisecond_that_carries_1500_bytes() {
-        let schedule = parse("0\n4\n4\r\n10\n");
-        assert_eq!(schedule, Schedule::Opportunities([0, 4, 4, 10].map(Nanos::from_millis).to_vec()));
-        // Four packets of 12 000 bits in 10 ms; two of them in one millisecond.
-        assert_eq!((schedule.mean(), schedule.fastest()), (Rate(4_800_000), Rate(24_000_000)));
-    }
-
-    #[test]
-    fn pairs_are_rounded_to_whole_nanoseconds_and_bits_per_second() {
-        let schedule = parse("time,Mbit/s\n0,10\n0.5,0\n1.0000000004 , 2.0000006\n1e1,3\n");
-        let steps =
-            [(0, 10_000_000), (500_000_000, 0), (1_000_000_000, 2_000_001), (10_000_000_000, 3_000_000)];
-        assert_eq!(schedule, Schedule::Rates(steps.map(|(time, rate)| (Nanos(time), Rate(rate))).to_vec()));
-        // 5 Mbit in half a second, and 18 000 009 bit in nine seconds, over ten seconds.
-        assert_eq!((schedule.mean(), schedule.fastest()), (Rate(2_300_000), Rate(10_000_000)));
-        assert_eq!(parse("0,7.5\n").mean(), Rate(7_500_000));
-    }
-
-    #[test]
-    fn a_millisecond_carries_no_more_than_the_fastest_link() {
-        // 100 Tbit/s x 1 ms / 12 000 bits = 8 333 333.3 packets.
-        let fastest = "3\n7\n".to_owned() + &"9\n".repeat(8_333_333);
-        assert!(parse(&fastest).fastest() <= limits::RATE);
-        let error = Schedule::parse(&(fastest + "9\n"), "x").expect_err("too fast").to_string();
-        assert_eq!(
-            error,
-            "x:3:1: 8333334 packets leave in the millisecond from 9 ms; expected at most 8333333"
-        );
-    }
-
-    #[test]
-    fn a_trace_of_a_program_is_that_of_a_file_with_the_same_times() {
-        let ms = Nanos::from_millis;
-        let built = LinkTrace::opportunities("lte", vec![ms(0), ms(4), ms(4), ms(10)]).expect("valid");
-        assert_eq!(*built.schedule, parse("0\n4\n4\n10\n"));
-        let steps = vec![(ms(0), Rate(10_000_000)), (ms(500), Rate(0)), (ms(1000), Rate(2_000_000))];
-        let built = LinkTrace::rates("wifi", steps).expect("valid");
-        assert_eq!((&built.file[..], &*built.schedule), ("wifi", &parse("0,10\n0.5,0\n1,2\n")));
-        // printf '0,10000000\n500000000,0\n1000000000,2000000\n' | sha256sum
-        assert_eq!(built.sha256, "63807f5cc0c1a0a9dc742d91b8df5c47ec0c8d9b15ec4445b84e39625a637af1");
-    }
-
-    #[test]
-    fn times_between_milliseconds_count_in_every_window_of_one() {
-        let us = |us: u64| Nanos(us * 1000);
-        let times = [300, 900, 1200, 1299, 1300, 4000].map(us).to_vec();
-        let schedule = LinkTrace::opportunities("x", times).expect("valid").schedule;
-        // Four packets leave from 0.3 ms on before 1.3 ms, and six of 12 000 bits in 4 ms.
-        assert_eq!((schedule.mean(), schedule.fastest()), (Rate(18_000_000), Rate(48_000_000)));
-    }
-
-    #[test]
-    fn an_invalid_trace_of_a_program_is_refused_with_its_entry() {
-        let ms = Nanos::from_millis;
-        let times = |times: &[u64]| {
-            let times = times.iter().map(|&time| ms(time)).collect();
-            LinkTrace::opportunities("lte", times).expect_err("invalid").to_string()
-        };
-        assert_eq!(times(&[]), "lte: entry 1: the trace is empty");
-        assert_eq!(times(&[5, 6, 4]), "lte: entry 3: 4 ms lies before the 6 ms above it");
-        let at_zero =
-            "lte: entry 2: the trace ends at 0 ms, where it begins; expected a last time above zero";
-        assert_eq!(times(&[0, 0]), at_zero);
-        assert_eq!(
-            times(&[100_000_000_001]),
-            "lte: entry 1: 100000000.001 s is above the limit of 100000000 s"
-        );
-        let rates = |steps: &[(u64, u64)]| {
-            let steps = steps.iter().map(|&(from, rate)| (ms(from), Rate(rate))).collect();
-            LinkTrace::rates("wifi", steps).expect_err("invalid").to_string()
-        };
-        assert_eq!(rates(&[]), "wifi: entry 1: the trace has no rates");
-        assert_eq!(rates(&[(1, 5)]), "wifi: entry 1: there is no rate before 1 ms");
-        assert_eq!(
-            rates(&[(0, 5), (2, 6), (2, 7)]),
-            "wifi: entry 3: 2 ms does not lie after the 2 ms above it"
-        );
-        let last = "wifi: entry 2: the last rate holds to the end, and 0 bit/s carries nothing; expected a last rate above zero";
-        assert_eq!(rates(&[(0, 5), (1, 0)]), last);
-        assert_eq!(
-            rates(&[(0, 200_000_000_000)]),
-            "wifi: entry 1: 200 Gbit/s is above the limit of 100 Gbit/s"
-        );
     }
 }

@@ -11,6 +11,9 @@ pub(crate) const GRAPH: (&str, &str) = (
     "<graphml><graph><node id=\"a\"/><node id=\"b\"/><edge source=\"a\" target=\"b\"/></graph></graphml>",
 );
 
+/// A trace of which a column has no name.
+pub(crate) const TRACE: (&str, &str) = ("up.csv", "time,rate,,x\n0,1,1,0\n1,2,2,0\n");
+
 const PATH: &str = "[path]\nrate = \"10 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"50 packets\"\n";
 const NODES: &str = "[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n";
 const LINK: &str = "[[link]]\nfrom = \"a\"\nto = \"b\"\nboth = true\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nbuffer = \"9 packets\"\n";
@@ -161,6 +164,10 @@ pub(crate) fn contexts() -> Vec<Context> {
             ],
             "[[flow]]\nsize = \"3 KB\"\nfrom = \"a\"\nto = \"b\"\n",
         ),
+        Context {
+            before: "[path]\nrtt = \"20 ms\"\nbuffer = \"50 packets\"\ntrace = { ".into(),
+            ..inline(&format::TRACE, "", &[("file", "\"up.csv\"")], " }\n[[flow]]\nsize = \"3 KB\"\n")
+        },
         Context {
             before: "[topology]\nkind = \"transit-stub\"\ndelay = \"0.1 ms\"\nstub = { ".into(),
             ..inline(&format::LEVEL, "", &[("n", "2"), ("alpha", "1")], " }\n[[flow]]\nsize = \"3 KB\"\n")

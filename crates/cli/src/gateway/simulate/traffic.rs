@@ -38,14 +38,15 @@ pub(super) struct Traffic {
 
 pub(super) fn traffic(options: &Options) -> Result<Traffic, Failure> {
     let place = options.file.display();
-    let head = captures::head(&options.file)?;
+    let is_capture = captures::are_named(&options.file)?;
+    let head = if is_capture { vec![] } else { captures::head(&options.file)? };
     let mut reports: Vec<Connection>;
     let found;
-    if captures::is_one(&options.file, &head) {
+    if is_capture {
         let (_, capture) = captures::read(&[&options.file])?;
         found = capture.connections.len();
         reports = capture.connections.iter().filter_map(report).collect();
-    } else if head.trim_ascii_start().starts_with(b"{") {
+    } else if is_recording(&head) {
         let text = String::from_utf8(read(&options.file)?).map_err(|_| wrong_at(&place, "not a text"))?;
         reports = vec![];
         for (number, line) in text.lines().enumerate() {
@@ -62,7 +63,7 @@ pub(super) fn traffic(options: &Options) -> Result<Traffic, Failure> {
     } else {
         let path = path_of_all(options)?;
         let (mut requests, mut sized) = (0, vec![]);
-        for_each_request(&options.file, Keep::All, |request| {
+        for_each_request(&options.file, Keep::All, None, |request| {
             requests += 1;
             sized.extend(requested(&request, &path));
         })?;
@@ -79,6 +80,15 @@ pub(super) fn traffic(options: &Options) -> Result<Traffic, Failure> {
         return Err(wrong_at(place, why).into());
     }
     Ok(Traffic { left_out: found - reports.len(), reports })
+}
+
+/// Whether these are the first bytes of a recording: its lines are objects of one event, as those of a log in JSON are not.
+fn is_recording(head: &[u8]) -> bool {
+    let head = head.trim_ascii_start();
+    ["start", "report", "tick", "order", "remote", "decide"].iter().any(|event| {
+        let quoted = format!("\"{event}\"");
+        head.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(quoted.as_bytes()))
+    })
 }
 
 /// The path of `--rate` and `--rtt`.
