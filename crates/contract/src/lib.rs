@@ -33,4 +33,4 @@ pub use mul_div::{
 pub use phase::{Phase, slow_start};
 pub use signals::Signals;
 pub use step::{Exit, StartupExit, Step};
-pub use units::{Nanos, Rate};
+pub use units::{Moment, Nanos, Rate};

@@ -61,6 +61,42 @@ impl Sub for Nanos {
     }
 }
 
+/// A time on the host's clock at which something happened, or "never" while it has not. Time zero is a time like any other.
+///
+/// One word. The type has no order, because "never" is neither earlier nor later than a time.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment(Nanos);
+
+impl Moment {
+    /// It has not happened.
+    pub const NEVER: Self = Self(Nanos::NEVER);
+
+    /// It happened at `time`, which is not [`Nanos::NEVER`].
+    pub const fn at(time: Nanos) -> Self {
+        Self(time)
+    }
+
+    /// The time; `None` if it has not happened.
+    pub const fn time(self) -> Option<Nanos> {
+        if self.0.0 == Nanos::NEVER.0 { None } else { Some(self.0) }
+    }
+
+    /// Time that has passed by `now`, zero if `now` is earlier; `None` if it has not happened.
+    pub const fn elapsed(self, now: Nanos) -> Option<Nanos> {
+        match self.time() {
+            Some(time) => Some(now.saturating_sub(time)),
+            None => None,
+        }
+    }
+}
+
+impl Default for Moment {
+    fn default() -> Self {
+        Self::NEVER
+    }
+}
+
 /// Bits per second. Zero means "none" or "not known".
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,6 +131,16 @@ impl Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_never_happened_has_no_time_and_what_happened_at_zero_has() {
+        let now = Nanos::from_secs(10);
+        assert_eq!((Moment::default().time(), Moment::NEVER.elapsed(now)), (None, None));
+        let first = Moment::at(Nanos::ZERO);
+        assert_eq!((first.time(), first.elapsed(now)), (Some(Nanos::ZERO), Some(now)));
+        assert_eq!(Moment::at(now).elapsed(Nanos::ZERO), Some(Nanos::ZERO));
+        assert_eq!(size_of::<Moment>(), 8);
+    }
 
     #[test]
     fn a_1000_byte_packet_takes_80_us_at_100_mbit_s() {

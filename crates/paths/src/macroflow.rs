@@ -5,7 +5,7 @@
 //! detects a loss borrows the registers, lets its algorithm change them as if they were its own, and returns
 //! them. The host's scheduler decides how much of the window each connection may use.
 
-use firstflight_contract::Nanos;
+use firstflight_contract::{Moment, Nanos};
 
 /// Registers that the connections of a macroflow share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub struct Macroflow {
     /// Time of the last feedback from the network.
     last_feedback: Nanos,
     /// Time of the last reduction of the window.
-    reduced: Nanos,
+    reduced: Moment,
 }
 
 impl Macroflow {
     /// Creates a macroflow at `now` with these registers, bytes.
     pub fn new(now: Nanos, cwnd: u64, ssthresh: u64) -> Self {
-        Self { cwnd, ssthresh, floor: cwnd, srtt: Nanos::ZERO, last_feedback: now, reduced: Nanos::ZERO }
+        Self { cwnd, ssthresh, floor: cwnd, srtt: Nanos::ZERO, last_feedback: now, reduced: Moment::NEVER }
     }
 
     /// Registers for a connection that is about to act, `(cwnd, ssthresh)`, bytes; `idle` if no connection
@@ -55,11 +55,11 @@ impl Macroflow {
         }
         self.last_feedback = now;
         if cwnd < self.cwnd {
-            let same_episode = self.reduced > Nanos::ZERO && now < self.reduced.saturating_add(self.srtt);
+            let same_episode = self.reduced.elapsed(now).is_some_and(|elapsed| elapsed < self.srtt);
             if same_episode && !lost_window {
                 return;
             }
-            self.reduced = now;
+            self.reduced = Moment::at(now);
         }
         (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
     }

@@ -141,10 +141,14 @@ impl Flow {
         }
     }
 
-    /// Delivery record, filled up to the end of the run.
+    /// Delivery record up to the end of the run.
     pub(crate) fn close_grid(&mut self, end: u64, step: u64) -> Vec<u32> {
         self.keep_grid(end, step);
-        std::mem::take(&mut self.grid)
+        let mut grid = std::mem::take(&mut self.grid);
+        // A run that drains goes on for a while after its end.
+        let lasted = self.sender.app().established_at().map_or(0, |start| end.saturating_sub(start));
+        grid.truncate((lasted / step).try_into().unwrap_or(usize::MAX));
+        grid
     }
 }
 

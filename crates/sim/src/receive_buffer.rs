@@ -7,6 +7,7 @@
 //! acknowledged at once.
 
 use crate::sender::stack::ReceiveWindow;
+use firstflight_contract::{Moment, Nanos};
 
 /// Amount that counts as read before the first measurement, segments (`TCP_INIT_CWND`).
 const AT_FIRST: u32 = 10;
@@ -14,8 +15,8 @@ const AT_FIRST: u32 = 10;
 /// The buffer of one receiver, and its windows over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuning {
-    /// Arrival of the SYN, nanoseconds.
-    opened: u64,
+    /// Arrival of the SYN, from which the round trip is measured.
+    opened: Moment,
     /// Round-trip time, nanoseconds: from the answer to the SYN to the first data; zero before.
     rtt: u64,
     /// Beginning of the measurement, nanoseconds, and the segments that were read before it.
@@ -29,12 +30,12 @@ pub(crate) struct Tuning {
 
 impl Tuning {
     pub(crate) fn new(window: ReceiveWindow) -> Self {
-        Self { opened: 0, rtt: 0, since: 0, read: 0, space: AT_FIRST, windows: vec![window] }
+        Self { opened: Moment::NEVER, rtt: 0, since: 0, read: 0, space: AT_FIRST, windows: vec![window] }
     }
 
     /// A SYN arrives.
     pub(crate) fn open(&mut self, now: u64) {
-        self.opened = now;
+        self.opened = Moment::at(Nanos(now));
     }
 
     fn newest(&self) -> ReceiveWindow {
@@ -55,14 +56,16 @@ impl Tuning {
 
     /// The application has read `next` segments; `beyond` are the segments between the first hole and the last that arrived.
     pub(crate) fn read(&mut self, now: u64, next: u32, beyond: u32) {
-        if self.rtt == 0 {
-            (self.rtt, self.since) = ((now - self.opened).max(1), now);
+        if self.rtt == 0
+            && let Some(rtt) = self.opened.elapsed(Nanos(now))
+        {
+            (self.rtt, self.since) = (rtt.0.max(1), now);
         }
         if beyond > 0 {
             // `tcp_data_queue_ofo`
             self.grow(self.space, next, beyond);
         }
-        if now - self.since < self.rtt {
+        if self.rtt == 0 || now - self.since < self.rtt {
             return;
         }
         let read = next - self.read;

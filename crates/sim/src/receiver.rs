@@ -4,6 +4,7 @@ use crate::header;
 use crate::packet::{self, MAX_BLOCKS};
 use crate::receive_buffer::Tuning;
 use crate::sender::stack::ReceiveWindow;
+use firstflight_contract::{Moment, Nanos};
 
 /// Rules for acknowledging in-order data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +53,8 @@ pub struct Receiver {
     unacked: u32,
     /// Expiry of the delayed ACK timer; `u64::MAX` if it is not set.
     due: u64,
-    /// Arrival of the last segment, and time from which the host is awake.
-    last_arrival: u64,
+    /// Arrival of the last packet, and time from which the host is awake.
+    last_arrival: Moment,
     awake_at: u64,
     /// Wake-up time of the host, nanoseconds; zero if it never sleeps.
     wakes_in: u64,
@@ -89,7 +90,7 @@ impl Receiver {
             next: 0,
             unacked: 0,
             due: u64::MAX,
-            last_arrival: 0,
+            last_arrival: Moment::NEVER,
             awake_at: 0,
             wakes_in: 0,
             policy,
@@ -120,8 +121,9 @@ impl Receiver {
         Self { window, tuning, attentive: self.attentive || window.is_read_late(), ..self }
     }
 
-    /// Processes the opening packet of a handshake.
+    /// Processes the opening packet of a handshake, which is answered at once. The host is awake from then on.
     pub(crate) fn on_syn(&mut self, now: u64) {
+        self.last_arrival = Moment::at(Nanos(now));
         if let Some(tuning) = &mut self.tuning {
             tuning.open(now);
         }
@@ -140,10 +142,10 @@ impl Receiver {
     /// Time at which a segment that arrives at `at` is answered, nanoseconds.
     #[inline(always)]
     pub(crate) fn answers_at(&mut self, at: u64) -> u64 {
-        if at > self.last_arrival + SLEEPS_AFTER {
+        if self.last_arrival.elapsed(Nanos(at)).is_none_or(|idle| idle.0 > SLEEPS_AFTER) {
             self.awake_at = at + self.wakes_in;
         }
-        self.last_arrival = at;
+        self.last_arrival = Moment::at(Nanos(at));
         at.max(self.awake_at)
     }
 
@@ -465,6 +467,18 @@ mod tests {
         assert_eq!(answers, [10_020_000, 10_020_000, 10_030_000, 14_030_000, 18_050_001]);
         let mut other = Receiver::new(EVERY, Reports::Blocks);
         assert_eq!(other.answers_at(10_000_000), 10_000_000);
+    }
+
+    #[test]
+    fn a_host_is_asleep_before_its_first_packet_at_any_time_and_awake_for_4_ms_after_a_syn() {
+        for begun in [0, 655_360 * MS] {
+            let receiver = Receiver::new(EVERY, Reports::Blocks).waking_in(20_000);
+            assert_eq!(receiver.clone().answers_at(begun + MS), begun + MS + 20_000);
+            let mut greeted = receiver;
+            greeted.on_syn(begun + MS);
+            assert_eq!(greeted.clone().answers_at(begun + 5 * MS), begun + 5 * MS);
+            assert_eq!(greeted.answers_at(begun + 5 * MS + 1), begun + 5 * MS + 20_001);
+        }
     }
 
     #[test]

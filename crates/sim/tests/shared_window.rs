@@ -89,3 +89,15 @@ fn a_single_managed_connection_equals_slow_start_and_reno() {
     let (plain, managed) = (one("slow-start"), one("congestion-manager"));
     assert_eq!((plain.delivered, plain.sent), (managed.delivered, managed.sent));
 }
+
+#[test]
+fn the_largest_window_of_a_connection_is_that_of_the_common_window() {
+    let outcome = run(&pair("congestion-manager", 0, 5000));
+    let alone = run(&pair("slow-start", 0, 5000));
+    for (flow, other) in outcome.flows.iter().zip(&alone.flows) {
+        assert!(flow.final_cwnd <= flow.max_cwnd && other.final_cwnd <= other.max_cwnd);
+    }
+    // Both had the window at its largest; the last to act may have enlarged it by a segment more.
+    let [first, second] = [0, 1].map(|n: usize| outcome.flows[n].max_cwnd / 1000);
+    assert!(first.abs_diff(second) <= 1, "{first} {second}");
+}

@@ -6,7 +6,7 @@
 
 use crate::scheme;
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Nanos, Phase, Role, Step, mul_add_div, mul_div, mul_shift,
+    Ack, Congestion, Control, Entry, Moment, Nanos, Phase, Role, Step, mul_add_div, mul_div, mul_shift,
 };
 
 /// Delta_L: time after a congestion during which the increase is constant.
@@ -42,8 +42,8 @@ pub struct HTcp {
     parameters: Parameters,
     epoch: Epoch,
     before: Epoch,
-    /// Beginning of the round trip whose rate is being measured; time zero if none.
-    round_start: Nanos,
+    /// Beginning of the round trip whose rate is being measured.
+    round_start: Moment,
     round_delivered: u64,
     /// Remainder of the division for the last ACK: growth in bytes, 2^-16, times the window.
     remainder: u64,
@@ -77,7 +77,7 @@ impl Default for HTcp {
             parameters: Parameters::default(),
             epoch,
             before: epoch,
-            round_start: Nanos(0),
+            round_start: Moment::NEVER,
             round_delivered: 0,
             remainder: 0,
         }
@@ -118,17 +118,17 @@ impl HTcp {
     /// Measures the RTT and, once a round trip, the rate.
     fn measure(&mut self, ack: &Ack) {
         if ack.is(Ack::RECOVERY) {
-            self.round_start = Nanos(0);
+            self.round_start = Moment::NEVER;
             return;
         }
         self.epoch.max_rtt = self.epoch.max_rtt.max(ack.rtt);
         if ack.is(Ack::ROUND_START) {
-            let time = ack.now.saturating_sub(self.round_start).0;
-            if self.round_start > Nanos(0) && time > 0 {
+            let time = self.round_start.elapsed(ack.now).unwrap_or_default();
+            if time > Nanos(0) {
                 let bytes = ack.delivered.saturating_sub(self.round_delivered);
-                self.epoch.rate = self.epoch.rate.max(mul_div(bytes, 1_000_000_000, time));
+                self.epoch.rate = self.epoch.rate.max(mul_div(bytes, 1_000_000_000, time.0));
             }
-            self.round_start = ack.now;
+            self.round_start = Moment::at(ack.now);
             self.round_delivered = ack.delivered;
         }
     }
@@ -138,7 +138,7 @@ impl Phase for HTcp {
     fn enter(&mut self, entry: &Entry, _: &mut Control) {
         // The slow start after a timeout does not restart the clock: the timeout did.
         self.epoch.since.get_or_insert(entry.now);
-        self.round_start = Nanos(0);
+        self.round_start = Moment::NEVER;
         self.remainder = 0;
     }
 
@@ -167,7 +167,7 @@ impl Phase for HTcp {
             Epoch { since: Some(event.now), kept, max_rtt: Nanos(0), rate: 0, rate_before: self.epoch.rate };
         let left = mul_shift(event.base, kept, UNIT_BITS);
         event.reduce_to(left, control);
-        self.round_start = Nanos(0);
+        self.round_start = Moment::NEVER;
         self.remainder = 0;
         Step::Stay
     }

@@ -61,8 +61,8 @@ pub struct EligibleRate {
     /// Ring of points, `newest` the last written.
     history: [Point; POINTS],
     newest: usize,
-    /// The ACK before this one.
-    last: Point,
+    /// The ACK before this one; at first, the beginning of the measurement.
+    last: Option<Point>,
     averages: Averages,
 }
 
@@ -86,7 +86,7 @@ impl Default for EligibleRate {
             tau: Nanos::ZERO,
             history: [Point::default(); POINTS],
             newest: 0,
-            last: Point::default(),
+            last: None,
             averages: Averages::default(),
         }
     }
@@ -102,19 +102,25 @@ impl EligibleRate {
     /// The connection begins at `now`: nothing is delivered.
     pub fn start(&mut self, now: Nanos) {
         self.averages = Averages::default();
-        self.last = Point { at: now, delivered: 0 };
-        self.history.fill(self.last);
+        self.begin(Point { at: now, delivered: 0 });
+    }
+
+    fn begin(&mut self, first: Point) {
+        self.last = Some(first);
+        self.history.fill(first);
     }
 
     /// Processes an ACK; `cwnd` is the window at its arrival. ACKs that deliver nothing in sequence (duplicate,
     /// partial) count once, through the host's total of delivered bytes.
     pub fn on_ack(&mut self, ack: &Ack, cwnd: u64) {
         let now = Point { at: ack.now, delivered: ack.delivered };
+        // In the middle of a connection the measurement begins with the first ACK.
+        let Some(last) = self.last else { return self.begin(now) };
         // ACKs of the same instant form one sample with the next ACK.
-        if ack.now <= self.last.at || ack.srtt == Nanos::ZERO || ack.min_rtt == Nanos::ZERO {
+        if ack.now <= last.at || ack.srtt == Nanos::ZERO || ack.min_rtt == Nanos::ZERO {
             return;
         }
-        let gap = now.at - self.last.at;
+        let gap = now.at - last.at;
         let rtt = ack.srtt;
 
         // AS: "RE is the achieved rate computed based on the amount of data acknowledged during the latest
@@ -128,12 +134,11 @@ impl EligibleRate {
 
         let interval = interval(rtt, ack.min_rtt, cwnd, self.averages.achieved);
         // ABSE: a sample spans one ACK spacing at least.
-        let from =
-            if interval <= gap { self.last } else { self.point_before(now.at.saturating_sub(interval)) };
+        let from = if interval <= gap { last } else { self.point_before(now.at.saturating_sub(interval)) };
         let sample = now.rate_since(from);
         self.smooth(sample, gap, rtt);
 
-        self.last = now;
+        self.last = Some(now);
         let spacing = rtt.0 / POINTS_PER_RTT;
         if (now.at - self.history[self.newest].at).0 >= spacing {
             self.newest = (self.newest + 1) % POINTS;
@@ -277,6 +282,23 @@ mod tests {
         for filter in [Filter::None, Filter::Tustin, Filter::Adaptive] {
             let rate = steady(filter, 200, 20_000, 500_000, RTT);
             assert!((4_999_990..=5_000_000).contains(&rate), "{filter:?}: {rate}");
+        }
+    }
+
+    #[test]
+    fn in_the_middle_of_a_connection_the_measurement_begins_with_the_first_ack() {
+        // 10 s after the host's clock began, 50 packets are delivered; from then on a packet each 10 ms, 100 kB/s.
+        let mut ere = estimator(Filter::None);
+        for n in 0..=20u64 {
+            let ack = Ack {
+                now: Nanos::from_millis(10_000 + 10 * n),
+                delivered: 50_000 + 1000 * n,
+                srtt: RTT,
+                min_rtt: RTT,
+                ..Ack::default()
+            };
+            ere.on_ack(&ack, 10_000);
+            assert_eq!((ere.is_known(), ere.bytes_per_second()), (n > 0, if n > 0 { 100_000 } else { 0 }));
         }
     }
 

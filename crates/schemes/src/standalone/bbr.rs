@@ -18,7 +18,7 @@ use crate::estimate::windowed_max::WindowedMax;
 use crate::scheme;
 use aggregation::Aggregation;
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Role, Signals, Step, Trigger, Why,
+    Ack, Congestion, Control, Entry, Exit, Moment, Nanos, Phase, Role, Signals, Step, Trigger, Why,
 };
 use policer::{Policer, Signs, Totals, Verdict};
 use units::{Bandwidth, ONE};
@@ -79,6 +79,8 @@ struct Sample {
 #[derive(Clone, Debug, Default)]
 pub struct Bbr {
     mode: Mode,
+    /// Beginning of the connection: the departure of its SYN, as far as the first entry shows it.
+    origin: Moment,
     /// As of the last event.
     mss: u64,
     pacing_gain: u64,
@@ -144,7 +146,12 @@ impl Bbr {
     fn begin(&mut self, entry: &Entry, control: &mut Control) {
         let now = micros(entry.now);
         let rtt = Some(micros(entry.rtt)).filter(|rtt| *rtt > 0);
+        let origin = match self.origin {
+            Moment::NEVER => Moment::at(entry.now.saturating_sub(entry.rtt)),
+            known => known,
+        };
         *self = Self {
+            origin,
             mss: entry.mss.into(),
             pacing_gain: HIGH_GAIN,
             min_rtt: rtt,
@@ -283,11 +290,12 @@ impl Bbr {
     }
 
     /// PROBE_BW begins in any phase but the draining one. The kernel draws the phase at random, so that flows do not
-    /// probe together. Here it is a hash of the time and of the delivered bytes: a run is repeatable, and two flows
-    /// differ.
+    /// probe together. Here it is a hash of the time since the connection began and of the delivered segments: a run is
+    /// repeatable, two flows differ, and a flow does not depend on when it begins.
     fn enter_probe_bandwidth(&mut self, totals: Totals) {
         self.mode = Mode::ProbeBandwidth;
-        self.phase = CYCLE.len() - 1 - below_seven(totals.at ^ totals.delivered.rotate_left(32)) as usize;
+        let age = totals.at - micros(self.origin.time().unwrap_or_default());
+        self.phase = CYCLE.len() - 1 - below_seven(age ^ totals.delivered.rotate_left(32)) as usize;
         self.next_phase(totals.at);
     }
 

@@ -5,6 +5,7 @@ use crate::config::Network;
 use crate::observe::{Kind, Seen};
 use crate::packet;
 use crate::receiver::{AckPolicy, SLEEPS_AFTER};
+use firstflight_contract::{Moment, Nanos};
 
 /// Sequence number of a SYN, in place of a segment number.
 const SYN: u32 = u32::MAX;
@@ -14,7 +15,7 @@ struct Replay {
     policy: AckPolicy,
     /// Wake-up time of the receiving host, nanoseconds; the last arrival, and the time at which the host is awake after it.
     wakes_in: u64,
-    last_arrival: u64,
+    last_arrival: Moment,
     awake_at: u64,
     /// Whether data opens the connection: the receiver then ignores segments before the first.
     opens_with_data: bool,
@@ -34,7 +35,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
     let receivers = network.flows.iter().map(|flow| Replay {
         policy: flow.ack_policy,
         wakes_in: flow.stack.wakes_in(),
-        last_arrival: 0,
+        last_arrival: Moment::NEVER,
         awake_at: 0,
         opens_with_data: flow.stack.opens_with_data(),
         arrived: vec![],
@@ -50,6 +51,9 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
     events.sort_by_key(|event| event.at());
     for event in events {
         match *event {
+            Event::Arrived { at, packet } if packet.seq == SYN => {
+                receivers[packet.flow as usize].last_arrival = Moment::at(Nanos(at));
+            }
             Event::Arrived { at, packet } => receivers[packet.flow as usize].data(at, packet.seq, findings),
             Event::Sent { at, packet, .. } => receivers[packet.flow as usize].ack(at, &packet, findings),
             _ => {}
@@ -59,7 +63,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
 
 fn concerns_a_receiver(event: &Event) -> bool {
     match event {
-        Event::Arrived { packet, .. } => packet.kind == Kind::Data && packet.seq != SYN,
+        Event::Arrived { packet, .. } => packet.kind == Kind::Data,
         // The answer to a SYN, or to a retransmitted SYN, acknowledges no data.
         Event::Sent { packet, .. } => packet.kind == Kind::Ack && packet.flags & packet::PUSH_SYN == 0,
         _ => false,
@@ -78,8 +82,9 @@ impl Replay {
 
     fn data(&mut self, at: u64, segment: u32, findings: &mut Findings) {
         self.tick(at, findings);
-        let wakes = self.wakes_in > 0 && at > self.last_arrival + SLEEPS_AFTER;
-        self.last_arrival = at;
+        let slept = self.last_arrival.elapsed(Nanos(at)).is_none_or(|idle| idle.0 > SLEEPS_AFTER);
+        let wakes = self.wakes_in > 0 && slept;
+        self.last_arrival = Moment::at(Nanos(at));
         self.receive(at, segment);
         if wakes {
             (self.awake_at, self.next_woken) = (at + self.wakes_in, self.next);

@@ -6,7 +6,7 @@ use super::routers::{Carries, Routers};
 use super::rto::Rto;
 use super::stack::{IdleRestart, ReceiveWindow, Stack};
 use super::stamps::Ring;
-use firstflight_contract::{Ack, DescribeAck, Nanos, Plan, Rate, Signals};
+use firstflight_contract::{Ack, DescribeAck, Moment, Nanos, Plan, Rate, Signals};
 use firstflight_host::chain::Chain;
 use firstflight_host::pacer::Pacer;
 use firstflight_host::round::RoundCounter;
@@ -86,7 +86,7 @@ impl DescribeAck for Report<'_> {
 pub struct SenderStats {
     /// Segments sent, retransmissions included.
     pub sent: u64,
-    /// Largest window, bytes.
+    /// Largest window after any event, bytes.
     pub max_cwnd: u64,
     /// Segments retransmitted.
     pub retransmits: u64,
@@ -127,7 +127,8 @@ pub struct Common {
     pub(crate) check_at: u64,
     pub(crate) rto_at: u64,
     pub(crate) mss: u64,
-    pub(crate) last_sent_at: u64,
+    /// Departure of the newest segment.
+    pub(crate) last_sent_at: Moment,
     /// Payload segments delivered.
     pub(crate) delivered: u64,
     pub(crate) rounds: RoundCounter,
@@ -138,8 +139,6 @@ pub struct Common {
     pub chain: Chain<AnyPhase>,
     /// Time at which each segment in flight was last sent, and its marks.
     pub(crate) stamps: Ring<u64>,
-    /// Time at which the SYN, or the segment that is timed, left.
-    pub(crate) timed_at: u64,
     pub(crate) min_rtt: u64,
     /// Segments declared lost.
     pub(crate) lost: u64,
@@ -148,6 +147,8 @@ pub struct Common {
     pub(crate) reduced: bool,
     /// A SYN with data is out and not answered.
     pub(crate) opening: bool,
+    /// Departure of the newest SYN.
+    pub(crate) syn_left: Moment,
     pub(crate) pacer: Pacer,
     pub(crate) pace_at: u64,
     pub(crate) app_at: u64,
@@ -190,7 +191,7 @@ impl Common {
             check_at: app_at,
             rto_at: u64::MAX,
             mss: stack.mss.into(),
-            last_sent_at: 0,
+            last_sent_at: Moment::NEVER,
             delivered: 0,
             rounds: RoundCounter::default(),
             stats: SenderStats::default(),
@@ -198,11 +199,11 @@ impl Common {
             stack,
             chain,
             stamps: Ring::new(stamped),
-            timed_at: 0,
             min_rtt: u64::MAX,
             lost: 0,
             reduced: false,
             opening: false,
+            syn_left: Moment::NEVER,
             pacer: Pacer::default(),
             pace_at: u64::MAX,
             app_at,
@@ -243,6 +244,12 @@ impl Common {
         if start_up_ended {
             self.note_startup_exit();
         }
+        self.note_window();
+    }
+
+    /// Notes the window. Called after every event that may have enlarged it.
+    #[inline(always)]
+    pub(crate) fn note_window(&mut self) {
         self.stats.max_cwnd = self.stats.max_cwnd.max(self.chain.control.cwnd);
     }
 
@@ -313,6 +320,11 @@ impl Common {
     /// Room of the receiver beyond the last ACK, bytes.
     pub(super) fn offered(&self) -> u64 {
         u64::from(self.stack.receive_window.at(self.una)).saturating_mul(self.mss)
+    }
+
+    /// Time from the newest SYN to `now`, nanoseconds; zero if none has left.
+    pub(crate) fn since_syn(&self, now: u64) -> u64 {
+        self.syn_left.elapsed(Nanos(now)).unwrap_or_default().0
     }
 
     /// The smallest RTT; zero before the first sample.

@@ -10,7 +10,7 @@ use super::stamps::RETRANSMITTED;
 use super::{AckIn, Port};
 use crate::packet;
 use core::ops::{Deref, DerefMut};
-use firstflight_contract::{Nanos, Rate, Sent, Signals};
+use firstflight_contract::{Moment, Nanos, Rate, Sent, Signals};
 
 /// One connection's sending end, of one kind.
 #[derive(Clone, Debug)]
@@ -66,8 +66,11 @@ pub(crate) trait Rules {
     /// A segment leaves that is noted: the kind keeps its measurements.
     fn on_noted_departure(&mut self, now: u64, segment: u32);
 
-    /// The connection is open.
-    fn on_open(&mut self, _now: u64) {}
+    /// The application begins: the SYN leaves, or the connection opens without one.
+    fn on_begin(&mut self, _now: u64) {}
+
+    /// The window may be used from `now` on: the connection is open, or data leaves with its SYN.
+    fn on_window(&mut self, now: u64);
 
     /// The schemes have begun.
     fn on_start_up(&mut self) {}
@@ -126,6 +129,7 @@ where
         self.receive_feedback(&mut ack);
         let delivered = self.delivered;
         self.on_unexpected_ack(now, ack, port);
+        self.note_window();
         if self.delivered > delivered {
             // The schemes have had the feedback.
             self.routers.feedback = 0;
@@ -160,7 +164,7 @@ where
     pub(crate) fn leave(&mut self, now: u64, segment: u32, repeated: bool, port: &mut impl Port) {
         self.stats.sent += 1;
         self.stats.retransmits += u64::from(repeated);
-        self.last_sent_at = now;
+        self.last_sent_at = Moment::at(Nanos(now));
         if self.rto_at == u64::MAX {
             self.start_rto(now);
         }

@@ -6,7 +6,7 @@
 use super::connection::{Connection, Rules};
 use super::stack::DataInSyn;
 use super::{AckIn, Port};
-use firstflight_contract::{Entry, Nanos, Signals};
+use firstflight_contract::{Entry, Moment, Nanos, Signals};
 
 impl<K> Connection<K>
 where
@@ -14,6 +14,7 @@ where
 {
     /// The application begins.
     pub(super) fn begin(&mut self, now: u64, port: &mut impl Port) {
+        self.on_begin(now);
         if !self.stack.handshake {
             self.establish(now, 0, port);
         } else if self.stack.data_in_syn == DataInSyn::Never {
@@ -25,7 +26,7 @@ where
     }
 
     pub(super) fn send_syn(&mut self, now: u64, words: (u64, u64), port: &mut impl Port) {
-        self.timed_at = now;
+        self.syn_left = Moment::at(Nanos(now));
         self.rto_at = now + self.rto.timeout();
         port.transmit_syn(now, words);
     }
@@ -37,7 +38,8 @@ where
         self.opening = true;
         // The answer to the first segment takes the long way, where the connection opens.
         self.orderly = false;
-        self.timed_at = now;
+        self.syn_left = Moment::at(Nanos(now));
+        self.on_window(now);
         // The schemes begin with the first window that is theirs: here, or when the answer has come.
         self.start_up(now, flow_size);
         self.send_opening(now, port);
@@ -55,12 +57,13 @@ where
         self.opening = false;
         if self.stack.data_in_syn == DataInSyn::Transaction {
             self.established = true;
-            self.on_open(now);
+            self.on_window(now);
             self.app.established(now);
             self.on_written(now);
             return self.on_ack(now, ack, port);
         }
-        self.open_acknowledged(now, ack.seq, now - self.timed_at, port);
+        let handshake_rtt = self.since_syn(now);
+        self.open_acknowledged(now, ack.seq, handshake_rtt, port);
     }
 
     /// The SYN with data is answered when an ordinary handshake has begun. RFC 9293 section 3.10.7.3 accepts the ACK, because it
@@ -123,7 +126,7 @@ where
         self.established = true;
         self.rto_at = u64::MAX;
         self.discard_timed_segment();
-        self.on_open(now);
+        self.on_window(now);
         if handshake_rtt > 0 {
             self.take_sample(now - handshake_rtt, now);
         }
@@ -163,7 +166,8 @@ where
             return;
         }
         if !self.rto.backed_off() {
-            return self.establish(now, now - self.timed_at, port);
+            let handshake_rtt = self.since_syn(now);
+            return self.establish(now, handshake_rtt, port);
         }
         // The RTT is not known: it is not known which SYN was answered.
         self.rto.restart_after_lost_syn();

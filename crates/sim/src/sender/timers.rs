@@ -23,6 +23,7 @@ where
     pub(super) fn advance(&mut self, to: u64, port: &mut impl Port) {
         loop {
             let (at, due) = self.earliest();
+            self.note_window();
             if at > to {
                 self.check_at = at;
                 return;
@@ -72,7 +73,8 @@ where
     /// Sending resumes with nothing in flight, after an idle time that may have shrunk the window.
     pub(super) fn restart_after_idle(&mut self, now: u64) {
         self.rto.set_fine(false);
-        let idle = now - self.last_sent_at;
+        // A connection that has sent nothing has not been idle.
+        let idle = self.last_sent_at.elapsed(Nanos(now)).unwrap_or_default().0;
         if !self.resume() {
             return;
         }

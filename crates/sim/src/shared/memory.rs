@@ -133,7 +133,7 @@ impl Sender {
             self.rto.srtt()
         } else if self.stack.handshake && !self.rto.backed_off() {
             // The arriving packet can only be the answer to the SYN.
-            at.saturating_sub(self.timed_at)
+            self.since_syn(at)
         } else {
             0
         };

@@ -165,6 +165,7 @@ impl Connection<Rfc> {
 
     fn take_registers(&mut self, (cwnd, ssthresh): (u64, u64)) {
         (self.chain.control.cwnd, self.chain.control.ssthresh) = (cwnd, ssthresh);
+        self.note_window();
     }
 
     /// Whether it would send, if the window allowed it.

@@ -9,7 +9,7 @@ use crate::sender::info::CaState;
 use crate::sender::routers::Carries;
 use crate::sender::stamps::{RETRANSMITTED, sent};
 use crate::sender::{AckIn, Port};
-use firstflight_contract::Ack;
+use firstflight_contract::{Ack, Moment, Nanos};
 use firstflight_host::rate_sampler::RateSample;
 
 /// The segments to send in response to an ACK.
@@ -59,7 +59,7 @@ impl Connection<Linux> {
         self.min_rtt = self.min_rtt.min(rtt);
         self.common.rto.sample_linux(now - sent(first), ack, self.common.nxt);
         let limits = self.is_window_limited();
-        self.own.usage.limited_at = now;
+        self.own.usage.limited_at = Moment::at(Nanos(now));
         let flags = if lone { Ack::MAYBE_DELAYED } else { 0 } | if limits { 0 } else { Ack::APP_LIMITED };
         let growth = if limits { newly } else { 0 };
         let pipe = self.nxt - ack;
@@ -207,13 +207,12 @@ impl Connection<Linux> {
 
     /// RFC 3522: whether the echoed timestamp is older than the first retransmission of the episode.
     fn answers_before_retransmission(&self, ack: &AckIn, edge: u64) -> bool {
-        let first_retransmission = self.own.undo.first_retransmission;
-        let before = if edge & RETRANSMITTED != 0 {
+        let Some(first_retransmission) = self.own.undo.first_retransmission.time() else { return false };
+        if edge & RETRANSMITTED != 0 {
             ack.low & packet::ECHO_REPEAT == 0
         } else {
-            sent(edge) < first_retransmission
-        };
-        first_retransmission > 0 && before
+            sent(edge) < first_retransmission.0
+        }
     }
 
     /// Takes the RTT samples of an ACK; returns the newest, zero if there is none. `edge` is the segment at the window's left
@@ -268,7 +267,7 @@ impl Connection<Linux> {
             | if rate.limited { Ack::RATE_LIMITED } else { 0 };
         if delivered > 0 && !reducing {
             // The kernel counts the window as used whenever the schemes are asked whether it may grow.
-            self.own.usage.limited_at = now;
+            self.own.usage.limited_at = Moment::at(Nanos(now));
         }
         if delivered > 0 || whole {
             let sample = AckSample {

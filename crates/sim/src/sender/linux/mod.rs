@@ -33,7 +33,7 @@ use super::{AckIn, Port};
 use crate::packet::Blocks;
 use delivery::DeliveryRate;
 use detect::Detector;
-use firstflight_contract::{Nanos, Signals};
+use firstflight_contract::{Moment, Nanos, Signals};
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 use initial_pace::InitialPace;
@@ -63,8 +63,8 @@ struct Undo {
     marker: Option<u32>,
     /// Retransmissions since then that have not been reported as duplicates; -1 before the first.
     retransmissions: i64,
-    /// Time at which the first retransmission of the episode left; zero if none has.
-    first_retransmission: u64,
+    /// Departure of the first retransmission of the episode.
+    first_retransmission: Moment,
     /// The threshold before; `None` if the reduction was for an ECN mark and stands.
     ssthresh: Option<u64>,
 }
@@ -243,6 +243,14 @@ impl Rules for Connection<Linux> {
         self.stamp_delivery(now, segment);
     }
 
+    fn on_begin(&mut self, now: u64) {
+        self.own.bucket.begin(now);
+    }
+
+    fn on_window(&mut self, now: u64) {
+        self.own.usage.limited_at = Moment::at(Nanos(now));
+    }
+
     fn on_start_up(&mut self) {
         self.update_pacing();
         self.begin_initial_pace();
@@ -252,12 +260,12 @@ impl Rules for Connection<Linux> {
         self.note_application_limit();
     }
 
-    fn shrink_after_idle(&mut self, _now: u64, idle: u64) {
+    fn shrink_after_idle(&mut self, now: u64, idle: u64) {
         // A first phase that rules idle times falls back on the restart window.
         if self.chain.resumes() {
             self.shrink_to_restart_window();
         } else {
-            self.halve_after_idle(idle);
+            self.halve_after_idle(now, idle);
         }
     }
 

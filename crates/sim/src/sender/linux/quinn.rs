@@ -7,7 +7,7 @@
 
 use super::Linux;
 use crate::sender::connection::Connection;
-use firstflight_contract::{Nanos, Rate, mul_div};
+use firstflight_contract::{Moment, Nanos, Rate, mul_div};
 
 /// Percent of the window that leaves in a round trip.
 const RATIO: u64 = 125;
@@ -21,14 +21,19 @@ const BUCKET: [u64; 2] = [10, 256];
 pub(super) struct Bucket {
     /// Bytes that may leave.
     tokens: u64,
-    /// Time at which it was last filled, nanoseconds.
-    filled_at: u64,
+    /// Time at which it was last filled; at first, when the connection began.
+    filled_at: Moment,
 }
 
 impl Bucket {
     /// The bucket of a connection that begins; segments have `mss` bytes.
     pub(super) fn new(mss: u64) -> Self {
-        Self { tokens: BUCKET[0] * mss, filled_at: 0 }
+        Self { tokens: BUCKET[0] * mss, filled_at: Moment::NEVER }
+    }
+
+    /// The connection begins at `now`.
+    pub(super) fn begin(&mut self, now: u64) {
+        self.filled_at = Moment::at(Nanos(now));
     }
 
     /// Time at which a packet of `bytes` may leave, if that is not `now`.
@@ -38,9 +43,10 @@ impl Bucket {
         if self.tokens >= bytes {
             return None;
         }
-        let filled = mul_div(mul_div(window, RATIO, 100), now - self.filled_at, srtt);
+        let elapsed = self.filled_at.elapsed(Nanos(now)).unwrap_or_default();
+        let filled = mul_div(mul_div(window, RATIO, 100), elapsed.0, srtt);
         self.tokens = capacity.min(self.tokens.saturating_add(filled));
-        self.filled_at = now;
+        self.filled_at = Moment::at(Nanos(now));
         let missing = mul_div(capacity - self.tokens, 100, RATIO);
         (self.tokens < bytes).then(|| now + mul_div(missing, srtt, window.max(1)).max(1))
     }
@@ -111,9 +117,27 @@ mod tests {
     }
 
     #[test]
+    fn the_first_filling_counts_from_the_beginning_of_the_connection() {
+        // Ten packets leave 8 ms after it: two more have come by then, at 20 packets and 100 ms.
+        for begun in [0, 10_000 * MS] {
+            let (mut bucket, now) = (Bucket::new(1000), begun + 8 * MS);
+            bucket.begin(begun);
+            for _ in 0..10 {
+                assert_eq!(bucket.wait(now, 1000, 20_000, 100 * MS), None);
+                bucket.take(1000);
+            }
+            for _ in 0..2 {
+                assert_eq!(bucket.wait(now, 1000, 20_000, 100 * MS), None);
+                bucket.take(1000);
+            }
+            assert!(bucket.wait(now, 1000, 20_000, 100 * MS).is_some(), "{begun}");
+        }
+    }
+
+    #[test]
     fn an_empty_bucket_is_filled_at_once_by_the_time_since_it_was_last_filled_and_then_by_waiting() {
         // 20 packets and 100 ms: 25 packets in 100 ms, ten in 40 ms.
-        let mut bucket = Bucket { tokens: 0, filled_at: 0 };
+        let mut bucket = Bucket { tokens: 0, filled_at: Moment::at(Nanos::ZERO) };
         assert_eq!(bucket.wait(100 * MS, 1000, 20_000, 100 * MS), None);
         for _ in 0..10 {
             assert_eq!(bucket.wait(100 * MS, 1000, 20_000, 100 * MS), None);

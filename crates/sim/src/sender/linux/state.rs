@@ -4,7 +4,7 @@ use super::ack::{News, Response};
 use super::{Linux, Prr};
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
-use firstflight_contract::{Congestion, Nanos, Trigger};
+use firstflight_contract::{Congestion, Moment, Nanos, Trigger};
 
 impl Connection<Linux> {
     /// The transition that an ACK causes.
@@ -21,7 +21,7 @@ impl Connection<Linux> {
             return Response::Nothing;
         }
         if self.own.state == CaState::Open {
-            self.own.undo.first_retransmission = 0;
+            self.own.undo.first_retransmission = Moment::NEVER;
         } else if self.una >= self.own.high && self.end_episode(news) {
             return Response::Nothing;
         }
@@ -115,7 +115,7 @@ impl Connection<Linux> {
     /// No loss: disorder at most, or a reduction for a mark.
     fn settle_open(&mut self, now: u64, news: &News) {
         if !self.any_retransmission_out() {
-            self.own.undo.first_retransmission = 0;
+            self.own.undo.first_retransmission = Moment::NEVER;
         }
         if news.mark {
             self.enter_cwr(now);

@@ -7,7 +7,7 @@ use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::stack::IdleRestart;
 use crate::sender::stamps::{LOST, RETRANS, RETRANSMITTED, SACKED, sent};
-use firstflight_contract::Rate;
+use firstflight_contract::{Moment, Nanos, Rate};
 
 impl Connection<Linux> {
     /// The window in whole segments.
@@ -159,8 +159,8 @@ impl Connection<Linux> {
         rack.total_retransmitted += 1;
         if counted {
             rack.retrans += 1;
-            if rack.undo.first_retransmission == 0 {
-                rack.undo.first_retransmission = now;
+            if rack.undo.first_retransmission == Moment::NEVER {
+                rack.undo.first_retransmission = Moment::at(Nanos(now));
             }
             rack.undo.retransmissions = rack.undo.retransmissions.max(0) + 1;
         }
@@ -185,7 +185,7 @@ impl Connection<Linux> {
             self.own.usage.record(full, self.una, self.nxt);
             if full {
                 self.own.usage.used = 0;
-                self.own.usage.limited_at = now;
+                self.own.usage.limited_at = Moment::at(Nanos(now));
             } else {
                 self.validate_window(now);
             }
@@ -199,12 +199,13 @@ impl Connection<Linux> {
     pub(super) fn validate_window(&mut self, now: u64) {
         if self.is_window_limited() {
             self.own.usage.used = 0;
-            self.own.usage.limited_at = now;
+            self.own.usage.limited_at = Moment::at(Nanos(now));
             return;
         }
         self.own.usage.used = self.own.usage.used.max(self.nxt - self.una);
         let keeps = self.stack.idle_restart == IdleRestart::Keep || self.chain.is_standalone();
-        if keeps || now - self.own.usage.limited_at < self.rto.timeout_in_ticks() {
+        let unused = self.own.usage.limited_at.elapsed(Nanos(now));
+        if keeps || unused.is_none_or(|unused| unused.0 < self.rto.timeout_in_ticks()) {
             return;
         }
         if self.own.state == CaState::Open {
@@ -216,12 +217,12 @@ impl Connection<Linux> {
             }
             self.own.usage.used = 0;
         }
-        self.own.usage.limited_at = now;
+        self.own.usage.limited_at = Moment::at(Nanos(now));
     }
 
     /// After an idle time of more than a timeout: half the window for each timeout that passed, not below the initial
-    /// one.
-    pub(crate) fn halve_after_idle(&mut self, idle: u64) {
+    /// one (`tcp_cwnd_restart`). What is left counts as used.
+    pub(crate) fn halve_after_idle(&mut self, now: u64, idle: u64) {
         let restart = u64::from(self.stack.initial_window);
         let mut cwnd = self.cwnd_segments();
         let restart = restart.min(cwnd);
@@ -234,5 +235,6 @@ impl Connection<Linux> {
         }
         self.chain.control.cwnd = cwnd.max(restart) * self.mss;
         self.own.usage.used = 0;
+        self.own.usage.limited_at = Moment::at(Nanos(now));
     }
 }

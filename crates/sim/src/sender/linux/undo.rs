@@ -7,6 +7,7 @@ use super::{Linux, Undo};
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::stamps::LOST;
+use firstflight_contract::Moment;
 
 impl Connection<Linux> {
     /// A reduction begins that may be undone. Retransmissions in flight may still be reported as duplicates.
@@ -53,7 +54,7 @@ impl Connection<Linux> {
         }
         if self.una == self.own.high && !self.stack.recovery.is_selective() {
             if !self.any_retransmission_out() {
-                self.own.undo.first_retransmission = 0;
+                self.own.undo.first_retransmission = Moment::NEVER;
             }
             return true;
         }
@@ -81,7 +82,7 @@ impl Connection<Linux> {
             return true;
         }
         if !self.any_retransmission_out() {
-            self.own.undo.first_retransmission = 0;
+            self.own.undo.first_retransmission = Moment::NEVER;
         }
         self.undo_reduction(true);
         self.keep_open();

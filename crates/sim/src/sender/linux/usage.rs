@@ -1,5 +1,7 @@
 //! Whether the window limits the sender: only then may it grow (RFC 7661's premise, in Linux's way).
 
+use firstflight_contract::Moment;
+
 /// Recent use of the window. Amounts are segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
@@ -9,8 +11,9 @@ pub(crate) struct Usage {
     most_out: u32,
     /// The record holds until this segment is acknowledged.
     until: u32,
-    /// Time at which the window was last found to be the limit, and the most that was out since.
-    pub(super) limited_at: u64,
+    /// Time at which the window was last found to be the limit, and the most that was out since. It begins with the window
+    /// (`tcp_init_transfer` sets `snd_cwnd_stamp`).
+    pub(super) limited_at: Moment,
     pub(super) used: u32,
 }
 

@@ -42,8 +42,9 @@ pub(crate) enum LossState {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Rfc {
-    /// The segment being timed, `u32::MAX` if none.
+    /// The segment being timed, `u32::MAX` if none, and its departure.
     timed: u32,
+    timed_at: u64,
     /// The last attempt to send ended at the window, not at the application's end.
     pub(crate) limited: bool,
     /// Bytes of the window that other connections have in flight, where it is shared (`shared/window.rs`).
@@ -84,6 +85,7 @@ impl Connection<Rfc> {
         let stamped = stack.rtt_per_ack || chain.needs().has(Signals::RTT);
         let own = Rfc {
             timed: u32::MAX,
+            timed_at: 0,
             limited: true,
             elsewhere: 0,
             loss_state: LossState::Open,
@@ -148,7 +150,7 @@ impl Rules for Connection<Rfc> {
         }
     }
 
-    fn on_open(&mut self, now: u64) {
+    fn on_window(&mut self, now: u64) {
         self.begin_validation(now);
     }
 

@@ -3,12 +3,13 @@
 use super::{LossState, Rfc};
 use crate::sender::connection::Connection;
 use crate::sender::stack::IdleRestart;
+use firstflight_contract::{Moment, Nanos};
 
 /// State of the validation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Validation {
     /// Time at which the window was last full, or last taken back (`T_prev`).
-    since: u64,
+    since: Moment,
     /// Most that was in flight since then (`W_used`), segments.
     used: u32,
 }
@@ -21,7 +22,7 @@ impl Connection<Rfc> {
 
     /// The window counts as filled until now.
     pub(super) fn begin_validation(&mut self, now: u64) {
-        self.own.validation = Validation { since: now, used: 0 };
+        self.own.validation = Validation { since: Moment::at(Nanos(now)), used: 0 };
     }
 
     /// "The sender has been idle": half the window for each timeout that passed, with a threshold that remembers it.
@@ -48,7 +49,8 @@ impl Connection<Rfc> {
             return;
         }
         self.own.validation.used = self.own.validation.used.max(in_flight);
-        if now - self.own.validation.since >= self.rto.timeout() {
+        let unfilled = self.own.validation.since.elapsed(Nanos(now));
+        if unfilled.is_some_and(|unfilled| unfilled.0 >= self.rto.timeout()) {
             // "The sender has been application-limited": cwnd = (win + W_used)/2
             self.remember_window();
             self.chain.control.cwnd = (window + u64::from(self.own.validation.used) * self.mss) / 2;

@@ -100,7 +100,7 @@ impl Connection<Rfc> {
         }
         if ack > self.own.timed {
             self.own.timed = u32::MAX;
-            return self.take_sample(self.timed_at, now);
+            return self.take_sample(self.own.timed_at, now);
         }
         0
     }
@@ -138,7 +138,7 @@ impl Connection<Rfc> {
             self.max = segment + 1;
             if self.own.timed == u32::MAX && !self.per_packet {
                 self.own.timed = segment;
-                self.timed_at = now;
+                self.own.timed_at = now;
             }
             self.leave(now, segment, false, port);
         }
@@ -195,7 +195,7 @@ impl Connection<Rfc> {
             self.max = segment + 1;
             if self.own.timed == u32::MAX && !self.per_packet {
                 self.own.timed = segment;
-                self.timed_at = now;
+                self.own.timed_at = now;
             }
             if self.una == 0 {
                 self.stats.first_flight += 1;
