@@ -43,7 +43,7 @@ pub struct LinkStats {
     pub waiting_ns: Sum,
     /// End of the last transmission counted, nanoseconds.
     pub busy_until: u64,
-    /// Packets waiting when the wait was longest.
+    /// Most packets that waited at once; zero on an unlimited link without readings.
     pub max_queue: u32,
     /// Packets waiting when the count ends; zero on an unlimited link without readings.
     pub waiting: u32,
@@ -71,7 +71,6 @@ struct Guard {
     /// service since: the queue then need not be updated. Zero if every packet must be examined.
     certain: u32,
     waiting_ns: Sum,
-    longest_wait: u64,
     backlog: Backlog,
     queue: Queue,
     loss: Option<TwoState>,
@@ -325,7 +324,6 @@ impl Guard {
         let mut guard = Self {
             certain: 0,
             waiting_ns: Sum::default(),
-            longest_wait: 0,
             backlog: Backlog::new(),
             queue,
             loss,
@@ -365,16 +363,16 @@ impl Guard {
         if start > now {
             self.backlog.push(now, start, size);
             self.waiting_ns.add(start - now);
-            if start - now > self.longest_wait {
-                self.on_longest_wait(now, start);
+            // The backlog may still hold packets whose service has started.
+            if self.backlog.len > self.max_queue {
+                self.on_longer_queue(now);
             }
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn on_longest_wait(&mut self, now: u64, start: u64) {
-        self.longest_wait = start - now;
+    fn on_longer_queue(&mut self, now: u64) {
         self.backlog.forget_started(now);
         self.max_queue = self.max_queue.max(self.backlog.len);
     }
@@ -464,6 +462,42 @@ mod tests {
         assert_eq!(link.offer(0, 1000, false), Passage::Arrives(11 * MS));
         assert_eq!(link.offer(0, 1000, false), Passage::Arrives(12 * MS));
         assert_eq!(link.offer(5 * MS, 500, false), Passage::Arrives(15 * MS + MS / 2));
+    }
+
+    #[test]
+    fn the_longest_queue_need_not_be_the_longest_wait() {
+        // At 0 a packet begins, and two wait: one of 9000 bytes 1 ms, and one of 100 bytes 10 ms, behind it. At 20 ms a packet
+        // begins, and five of 100 bytes wait, none for longer than 1.4 ms.
+        for queue in
+            [Queue::Packets(DropTailPackets { limit: 9 }), Queue::Bytes(DropTailBytes { limit: 20_000 })]
+        {
+            let mut link = link(queue);
+            for size in [1000, 9000, 100] {
+                link.offer(0, size, false);
+            }
+            assert_eq!(link.stats_until(MS / 2).max_queue, 2);
+            for size in [1000, 100, 100, 100, 100, 100] {
+                link.offer(20 * MS, size, false);
+            }
+            let stats = link.stats_until(30 * MS);
+            assert_eq!(stats.max_queue, 5);
+            // 1 + 10 ms, and 1 + 1.1 + 1.2 + 1.3 + 1.4 ms.
+            assert_eq!(stats.waiting_ns, (17 * MS).into());
+        }
+    }
+
+    #[test]
+    fn packets_whose_transmission_has_begun_are_not_in_the_longest_queue() {
+        // Packet n comes at 0.9 n ms and begins at n ms. With packet 10 the one before it begins, which still counts as waiting;
+        // with packet 20 the two before it.
+        let mut link = link(Queue::Packets(DropTailPackets { limit: 99 }));
+        let longest: Vec<u32> = (0..30)
+            .map(|n| {
+                link.offer(n * 9 * MS / 10, 1000, false);
+                link.stats_until(n * 9 * MS / 10).max_queue
+            })
+            .collect();
+        assert_eq!([0, 1, 9, 10, 19, 20].map(|n: usize| longest[n]), [0, 1, 1, 2, 2, 3]);
     }
 
     #[test]

@@ -29,6 +29,29 @@ fn check_object(place: &str, value: &Json, name: &str, found: &mut Vec<String>) 
             None => found.push(format!("{place}: no such field")),
         }
     }
+    for (smaller, largest) in ordered(fields.iter().map(|field| field.name)) {
+        let number = |key: &str| entries.get(key).and_then(Json::as_f64);
+        if let (Some(low), Some(high)) = (number(smaller), number(largest))
+            && !is_at_most(low, high)
+        {
+            found.push(format!("{place}.{smaller}: {low} is above {largest}, {high}"));
+        }
+    }
+}
+
+/// Every two of these names of which the second is the largest value that the first can have: `mean_x` or `final_x`, and
+/// `max_x`.
+fn ordered<'a>(names: impl Iterator<Item = &'a str> + Clone) -> impl Iterator<Item = (&'a str, &'a str)> {
+    names.clone().filter_map(move |smaller| {
+        let of = smaller.strip_prefix("mean_").or_else(|| smaller.strip_prefix("final_"))?;
+        let largest = names.clone().find(|name| name.strip_prefix("max_") == Some(of))?;
+        Some((smaller, largest))
+    })
+}
+
+/// Whether a value is at most another, up to the rounding of a division.
+fn is_at_most(low: f64, high: f64) -> bool {
+    low <= high * (1.0 + 1e-12)
 }
 
 /// Checks a value of the type `kind`, as [`Json::word`](crate::column::Json::word) names it.
@@ -87,7 +110,28 @@ impl Table {
                 }
             }
         }
+        self.check_order(&mut found);
         found
+    }
+
+    fn check_order(&self, found: &mut Vec<String>) {
+        let names: Vec<&str> = self.columns.iter().map(|column| &*column.name).collect();
+        let values = |name: &str| names.iter().position(|other| *other == name).map(|at| &self.values[at]);
+        let number = |value: &Value| match value {
+            Value::Real(number) => Some(*number),
+            Value::Unsigned(number) => Some(*number as f64),
+            _ => None,
+        };
+        for (smaller, largest) in ordered(names.iter().copied()) {
+            let rows = values(smaller).into_iter().flatten().zip(values(largest).into_iter().flatten());
+            for (row, (low, high)) in rows.enumerate() {
+                if let (Some(low), Some(high)) = (number(low), number(high))
+                    && !is_at_most(low, high)
+                {
+                    found.push(format!("{}.{smaller}[{row}]: {low} is above {largest}, {high}", self.name));
+                }
+            }
+        }
     }
 }
 
@@ -172,5 +216,26 @@ mod tests {
         };
         let found = Table::of("link", [row(0.5), row(f64::NAN), row(2.0)]).violations();
         assert!(found.len() == 2 && found[0].contains("utilization[1]"), "{found:?}");
+    }
+
+    #[test]
+    fn a_mean_or_a_last_value_above_the_largest_is_found_in_objects_and_tables() {
+        let row = |mean, max| LinkResult {
+            name: "l".into(),
+            utilization: 0.5,
+            drops: 0,
+            marks: 0,
+            mean_queue_packets: mean,
+            max_queue_packets: max,
+            packets: 0,
+            waiting_packets: 0,
+            readings: vec![],
+        };
+        let found = Table::of("link", [row(9.0, 9), row(9.5, 9), row(0.0, 0)]).violations();
+        assert_eq!(found, ["link.mean_queue_packets[1]: 9.5 is above max_queue_packets, 9"]);
+        let found = violations::<RunResult>(&run(&link("mean_queue_packets", json!(0.25))));
+        assert_eq!(found, ["run.links[0].mean_queue_packets: 0.25 is above max_queue_packets, 0"]);
+        let names = ["final_cwnd_packets", "mean_x", "max_cwnd_packets"];
+        assert_eq!(ordered(names.into_iter()).collect::<Vec<_>>(), [(names[0], names[2])]);
     }
 }
