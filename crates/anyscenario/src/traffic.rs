@@ -22,17 +22,23 @@ pub(crate) fn traffic(scale: Scale, ends: &Ends) -> BoxedStrategy<String> {
 /// A table of TCP connections: where they lead, its own keys, and those of all connections.
 fn tabled(kind: &'static str, scale: Scale, ends: Ends, own: BoxedStrategy<String>) -> BoxedStrategy<String> {
     let head = Just(format!("[[{kind}]]\n")).boxed();
-    lines(vec![head, between(ends), own, connection(scale, 0.15)])
+    lines(vec![head, between(ends, 0.2), own, connection(scale, 0.15)])
 }
 
-/// Keys of the ends.
-fn between(ends: Ends) -> BoxedStrategy<String> {
+/// Keys of the ends; several receivers with the probability `several`.
+fn between(ends: Ends, several: f64) -> BoxedStrategy<String> {
     match ends {
         Ends::Path => line(0.3, "direction", word(&["forward", "reverse"])),
         Ends::Topology => Just(String::new()).boxed(),
-        Ends::Nodes(nodes) => (0..nodes, 1..nodes)
-            .prop_map(move |(from, step)| {
-                format!("from = \"n{from}\"\nto = \"n{}\"\n", (from + step) % nodes)
+        Ends::Nodes(nodes) => (0..nodes, 1..nodes, prop::bool::weighted(several))
+            .prop_map(move |(from, step, several)| {
+                let to = |step: usize| format!("\"n{}\"", (from + step) % nodes);
+                // Each connection draws one of them.
+                let to = match several {
+                    true => format!("[{}]", (1..=step).map(to).collect::<Vec<_>>().join(", ")),
+                    false => to(step),
+                };
+                format!("from = \"n{from}\"\nto = {to}\n")
             })
             .boxed(),
     }
@@ -91,7 +97,7 @@ fn transfers(scale: Scale) -> BoxedStrategy<String> {
 
 /// Keys of `[[telnet]]` alone.
 fn messages(scale: Scale) -> BoxedStrategy<String> {
-    let interval = laws(&spells(scale), false);
+    let interval = prop_oneof![8 => laws(&spells(scale), false), 1 => Just("\"tcplib\"".to_owned())].boxed();
     lines(vec![
         line(0.5, "count", (1..3_u32).prop_map(|count| count.to_string()).boxed()),
         given("interval", interval),
@@ -181,7 +187,7 @@ fn datagrams(scale: Scale, ends: Ends) -> BoxedStrategy<String> {
     let on_off = table(vec![("on", spells()), ("off", spells())]);
     lines(vec![
         Just("[[udp]]\n".to_owned()).boxed(),
-        between(ends),
+        between(ends, 0.0),
         own.boxed(),
         line(0.3, "start", time(scale.duration / 2)),
         line(0.4, "on_off", on_off),

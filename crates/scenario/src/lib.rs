@@ -11,6 +11,7 @@ mod canonical;
 mod choices;
 mod dist;
 pub mod document;
+mod draws;
 mod error;
 pub mod file;
 pub mod format;
@@ -33,6 +34,7 @@ mod tree;
 
 pub use candidate::{Candidate, Settings, Threshold};
 pub use dist::{Dist, Quantity};
+pub use draws::Draws;
 pub use error::{Error, Fault, Place, Problem, QuantityProblem, clipped, nearest};
 pub use model::*;
 pub use places::Places;

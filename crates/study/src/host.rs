@@ -28,6 +28,10 @@ pub trait Host: Sync {
     /// [`Refusal`] for the first key that asks for more than the host has.
     fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal>;
 
+    /// Whether runs of the scenario under two seeds can differ, because of what it draws or because the host itself is not
+    /// deterministic.
+    fn draws(&self, scenario: &Scenario) -> bool;
+
     /// Runs the scenario once; `seed` derives every random stream. The same scenario, seed and observation give the same
     /// result on a deterministic host.
     ///

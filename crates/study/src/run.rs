@@ -267,6 +267,10 @@ mod tests {
             Simulator.check(scenario, observe)
         }
 
+        fn draws(&self, scenario: &Scenario) -> bool {
+            Simulator.draws(scenario)
+        }
+
         fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
             Simulator.run(scenario, seed, observe)
         }

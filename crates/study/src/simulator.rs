@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use firstflight_contract::{Nanos, Signals};
 use firstflight_results::SampleRow;
 use firstflight_scenario::seconds::Seconds;
-use firstflight_scenario::{Scenario, limits};
+use firstflight_scenario::{Draws, Scenario, limits};
 use firstflight_sim::begun;
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::outcome::{Outcome, simulate};
@@ -35,6 +35,10 @@ impl Host for Simulator {
     fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {
         let built = build_within(observe.memory, scenario, scenario.seed, observe.grid)?;
         Ok(estimate(scenario, &built, observe))
+    }
+
+    fn draws(&self, scenario: &Scenario) -> bool {
+        scenario.draws()
     }
 
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
@@ -78,6 +82,10 @@ impl Host for Stoppable {
 
     fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {
         Simulator.check(scenario, observe)
+    }
+
+    fn draws(&self, scenario: &Scenario) -> bool {
+        Simulator.draws(scenario)
     }
 
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {

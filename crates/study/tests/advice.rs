@@ -229,6 +229,10 @@ impl Host for Counting {
         Simulator.check(scenario, observe)
     }
 
+    fn draws(&self, scenario: &Scenario) -> bool {
+        Simulator.draws(scenario)
+    }
+
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
         Simulator.run(scenario, seed, observe)
     }

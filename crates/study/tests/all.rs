@@ -6,6 +6,7 @@ mod common;
 mod compare;
 mod deploy;
 mod distinct;
+mod draws;
 mod extremes;
 mod grid;
 mod kernel;

@@ -54,6 +54,10 @@ impl Host for Counting {
         Simulator.check(scenario, observe)
     }
 
+    fn draws(&self, scenario: &Scenario) -> bool {
+        Simulator.draws(scenario)
+    }
+
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
         if self.runs.fetch_add(1, Ordering::Relaxed) >= self.fails_after {
             return Err(Refusal { key: "path".into(), why: "the power is off".into() });

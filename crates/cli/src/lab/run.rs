@@ -135,6 +135,10 @@ impl Host for Kept<'_> {
         self.host.check(scenario, &self.more(observe))
     }
 
+    fn draws(&self, scenario: &Scenario) -> bool {
+        self.host.draws(scenario)
+    }
+
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<HostRunMade, Refusal> {
         if seed != self.first {
             return self.host.run(scenario, seed, observe);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use firstflight::results::{CompareReport, Comparison, RunResult, Table, violations};
 use firstflight::{Run, Simulator, compare};
 use firstflight_anyscenario::{Written, written};
-use firstflight_scenario::{Candidate, Loaded, parse};
+use firstflight_scenario::{Candidate, Draws as _, Loaded, parse};
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::begun::{Begun, Times};
 use firstflight_sim::engine::Mode;
@@ -81,6 +81,26 @@ fn runs_have_numbers_in_range_and_the_same_bytes_on_any_number_of_threads() {
         }
         Ok(true)
     });
+}
+
+#[test]
+fn a_scenario_that_draws_nothing_has_the_same_bytes_under_any_seed() {
+    let (certain, random) = (AtomicU32::new(0), AtomicU32::new(0));
+    hold(120, |loaded| {
+        if loaded.scenario.draws() {
+            random.fetch_add(1, Ordering::Relaxed);
+            return Ok(true);
+        }
+        let run = |seed: u64| Run::of(loaded.clone()).seed(seed).execute();
+        let Ok(first) = run(1) else { return Ok(false) };
+        let second = RunResult { seed: first.seed, ..run(0xdead_beef).expect("the same run") };
+        let bytes = |result: RunResult| serde_json::to_string(&timeless(result)).expect("serialisable");
+        prop_assert_eq!(bytes(first), bytes(second));
+        certain.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
+    });
+    let (certain, random) = (certain.into_inner(), random.into_inner());
+    assert!(certain >= 10 && random >= 10, "{certain} that draw nothing, {random} that draw");
 }
 
 /// Runs a scenario under the auditor, in both modes of the engine.

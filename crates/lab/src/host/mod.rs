@@ -86,6 +86,11 @@ impl Host for Kernel<'_> {
         self.prepare(scenario, scenario.seed, observe).map(|_| Estimate::default())
     }
 
+    fn draws(&self, _scenario: &Scenario) -> bool {
+        // The machine decides when packets leave.
+        true
+    }
+
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
         let (plan, built) = self.prepare(scenario, seed, observe)?;
         let packets = observe.packets || observe.capture.is_some();

@@ -84,6 +84,20 @@ impl FlowGroup {
         self.recovery == Recovery::NewReno && !self.profile.detects_by_time()
     }
 
+    /// Whether the sender counts time in ticks of a coarse clock. A clock of a millisecond or finer is treated as exact, since every
+    /// timeout is much longer.
+    pub fn has_coarse_clock(&self) -> bool {
+        self.rto_granularity > Nanos::from_millis(1) && !self.profile.detects_by_time()
+    }
+
+    /// Time from the run's start to the first tick of a sender's clock.
+    pub fn clock_phase(&self) -> Dist<Nanos> {
+        match self.has_coarse_clock() {
+            true => Dist::Uniform(Nanos::ZERO, Nanos(self.rto_granularity.0 - 1)),
+            false => Dist::Fixed(Nanos::ZERO),
+        }
+    }
+
     /// Whether [`FlowGroup::processor`] has a choice: it is the cost of the scoreboard of profile rfc.
     pub fn has_processor(&self) -> bool {
         self.recovery == Recovery::Sack && self.profile == Profile::Rfc

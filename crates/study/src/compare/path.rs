@@ -7,8 +7,8 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::build::{Builder, Flow, Packet, Path};
 use firstflight_scenario::quantity::{Amount, show_rate, show_time};
 use firstflight_scenario::{
-    Candidate, Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Reorder, Scenario,
-    Source, Threshold, limits,
+    Candidate, Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, Source,
+    Threshold, limits,
 };
 
 use super::captured::{between_busiest, is_bulk, largest};
@@ -504,37 +504,21 @@ impl<'a> Subject<'a> {
         &self.scenario
     }
 
-    /// Replications; a single one if nothing is random.
+    /// Replications; a single one if all would be equal.
     pub(super) fn replications(&self, request: &Request) -> Vec<Replication> {
-        let of = if self.is_random() { self.runs } else { 1 };
+        let of = if self.draws() { self.runs } else { 1 };
         (0..of).map(|index| Replication { index, of, seed: request.seed }).collect()
     }
 
     /// Whether replications can differ.
-    fn is_random(&self) -> bool {
-        let random_path = match &self.scenario.network {
-            Network::Dumbbell(path) => random_link(&path.queue, path.loss, path.reorder),
-            Network::Graph(graph) => {
-                graph.links.iter().any(|link| random_link(&link.queue, link.loss, link.reorder))
-            }
-        };
-        let random_flow = |flow: &firstflight_scenario::FlowGroup| {
-            !matches!(flow.extra_rtt, Dist::Fixed(_))
-                || !matches!(
-                    flow.start,
-                    firstflight_scenario::Start::At(_) | firstflight_scenario::Start::Every(_)
-                )
-                || flow.profile == Profile::Ns2
-        };
-        let random_size = |flow: &firstflight_scenario::FlowGroup| {
-            !matches!(flow.size, None | Some(Dist::Fixed(_)))
-                || !matches!(flow.lifetime, None | Some(Dist::Fixed(_)))
-        };
-        self.explanation.is_some()
-            || random_path
-            || self.scenario.flows.iter().any(random_flow)
-            || self.scenario.flows.iter().skip(1).any(random_size)
-            || self.scenario.udp.iter().any(|udp| udp.on_off.is_some())
+    fn draws(&self) -> bool {
+        if self.explanation.is_some() {
+            return true;
+        }
+        let mut scenario = self.scenario.clone();
+        // Every replication has the same size.
+        scenario.flows[0].size = Some(Dist::Fixed(1));
+        self.host.draws(&scenario)
     }
 
     pub(super) fn connections(&self) -> &[&'a Connection] {
@@ -567,13 +551,18 @@ impl<'a> Subject<'a> {
 
     pub(super) fn warnings(&self, replications: usize) -> Vec<String> {
         let mut warnings = self.warnings.clone();
-        if replications == 1 && !self.unknown {
-            warnings.push(
+        let why = match (self.draws(), replications) {
+            _ if self.unknown => return warnings,
+            (false, _) => {
                 "nothing on this path is random, so one run of each scheme is enough and the intervals have no width; \
                  real paths vary"
-                    .into(),
-            );
-        }
+            }
+            (true, 1) => {
+                "replications differ, and only one was asked for: the intervals have no width, and another seed gives other times"
+            }
+            (true, _) => return warnings,
+        };
+        warnings.push(why.into());
         warnings
     }
 }
@@ -633,11 +622,6 @@ fn open_questions(path: &PathResult, unknown: bool) -> Vec<String> {
             format!("{name} cannot be inferred from this capture, {so}; give it with {option}")
         })
         .collect()
-}
-
-fn random_link(queue: &firstflight_scenario::Queue, loss: f64, reorder: Option<Reorder>) -> bool {
-    use firstflight_scenario::Queue::{Choke, FqCodel, Red};
-    loss > 0.0 || reorder.is_some() || matches!(queue, Red(_) | Choke(_) | FqCodel(_))
 }
 
 fn built(scenario: &Builder) -> Result<Scenario, Error> {

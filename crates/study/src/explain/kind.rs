@@ -148,10 +148,17 @@ impl Kind {
 
     /// Whether runs on the same path differ.
     pub(super) const fn is_random(self) -> bool {
-        matches!(
-            self,
-            Self::RandomLoss | Self::Red | Self::VaryingRate | Self::OtherTraffic | Self::ThinnedReturn
-        )
+        match self {
+            Self::RandomLoss | Self::Red | Self::VaryingRate | Self::OtherTraffic | Self::ThinnedReturn => {
+                true
+            }
+            Self::DropTail
+            | Self::Codel
+            | Self::Policer
+            | Self::TokenBucket
+            | Self::Aggregating
+            | Self::LimitedReturn => false,
+        }
     }
 
     /// Whether the rate is constant, so that the kind differs from others of this sort only by the rule that drops packets.

@@ -15,7 +15,7 @@ pub use clusters::Site;
 use firstflight_contract::{Nanos, Signals};
 use firstflight_net::random::Stream;
 use firstflight_scenario as scenario;
-use firstflight_scenario::{Dist, FlowGroup, Profile, Scenario, Source, limits};
+use firstflight_scenario::{FlowGroup, Profile, Scenario, Source, limits};
 use firstflight_sim::config::{FlowConfig, Network, Sharing, UdpConfig};
 use firstflight_sim::schedule::WinnerTree;
 use firstflight_sim::sender::Sender;
@@ -330,11 +330,7 @@ fn flow(
     let mss = scenario.packet.payload(group.profile);
     within_limits(&mut app, mss);
     let header = group.profile.stack().header;
-    // Phase of ns-2's clock, random for each connection.
-    let phase = draw(
-        Dist::Uniform(0, group.rto_granularity.0.saturating_sub(1)),
-        &mut Stream::named(seed, &format!("clock {name}")),
-    );
+    let phase = draw(group.clock_phase(), &mut Stream::named(seed, &format!("clock {name}"))).0;
     FlowConfig {
         name,
         forward: paths.forward,

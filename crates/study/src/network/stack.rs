@@ -48,8 +48,6 @@ pub(super) fn idle_conflict(group: &FlowGroup) -> Option<String> {
 pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
     let (ns2, quinn) = (group.profile == Profile::Ns2, group.profile == Profile::Quinn);
     let rack = group.profile.detects_by_time();
-    // A clock of a millisecond or finer is treated as exact, since every timeout is much longer.
-    let coarse = group.rto_granularity > Nanos::from_millis(1);
     Stack {
         mss,
         recovery: match group.recovery {
@@ -89,8 +87,8 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
             initial: Nanos::from_secs(if ns2 { 3 } else { 1 }).0,
             min: group.min_rto.0,
             max: group.profile.stack().max_rto.0,
-            granularity: if coarse || rack { group.rto_granularity.0 } else { 1 },
-            phase: if coarse && !rack { phase } else { 0 },
+            granularity: if rack || group.has_coarse_clock() { group.rto_granularity.0 } else { 1 },
+            phase,
         },
         idle_restart: match group.idle_restart {
             // Pacing is a phase of its own, with the restart window as fallback.
