@@ -53,7 +53,8 @@ pub(crate) struct Options {
     /// Packet captures, scenario file, or name of a path preset
     #[arg(value_name = "INPUT")]
     inputs: Vec<OsString>,
-    /// Schemes to compare, each a start-up and an avoidance scheme joined by +: slow-start+reno,hystart+++cubic. Settings in
+    /// Schemes to compare, each a start-up and an avoidance scheme joined by +: slow-start+reno,hystart+++cubic. A plain name
+    /// is what the stack has under it: cubic is hystart-linux+cubic with profile linux, slow-start+cubic with the others. Settings in
     /// which the stack differs follow an @, joined by +: hystart-linux+cubic@iw30+paced. They are iw30 (initial window,
     /// packets), ssthresh=50 (initial slow-start threshold, packets) or ssthresh=bdp, paced or paced=40 (initial window, packets in
     /// a round-trip time), idle=keep
@@ -204,14 +205,15 @@ impl Options {
 
     fn schemes(&self, input: &Input, profile: Profile, known: &Schemes) -> Result<Vec<Candidate>, Failure> {
         if !self.schemes.is_empty() || !self.startups.is_empty() {
-            return schemes(&self.schemes, &self.startups, self.avoidance.as_deref(), known);
+            let stack = (known, input.profile(profile));
+            return schemes(&self.schemes, &self.startups, self.avoidance.as_deref(), stack);
         }
         if self.avoidance.is_none() {
             return Ok(default_candidates(input, profile, &Simulator, self.deployable));
         }
         let startups: Vec<String> =
             default_startups(input, profile, &Simulator).into_iter().map(String::from).collect();
-        let mut schemes = schemes(&[], &startups, self.avoidance.as_deref(), known)?;
+        let mut schemes = schemes(&[], &startups, self.avoidance.as_deref(), (known, profile))?;
         schemes.retain(|candidate| !self.deployable || deployable(candidate, profile));
         Ok(schemes)
     }

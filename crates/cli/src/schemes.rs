@@ -16,17 +16,18 @@ use firstflight_study::compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS, present};
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 
-/// The selected chains of known schemes, in order and without duplicates.
+/// The selected chains of known schemes on the stack of `profile`, in order and without duplicates.
 pub(crate) fn schemes(
     chains: &[String],
     startups: &[String],
     avoidance: Option<&str>,
-    known: &Schemes,
+    (known, profile): (&Schemes, Profile),
 ) -> Result<Vec<Candidate>, Failure> {
     let mut all: Vec<Candidate> = vec![];
     for text in chains {
         refuse_setting_alone("scheme", text)?;
-        all.push(Candidate::parse_with(text, known).map_err(|error| refused("scheme", text, &error, ANY))?);
+        let candidate = Candidate::parse_on(text, known, profile);
+        all.push(candidate.map_err(|error| refused("scheme", text, &error, ANY))?);
     }
     let defaults = DEFAULT_STARTUPS.map(String::from);
     let startups = if chains.is_empty() && startups.is_empty() { &defaults } else { startups };
@@ -150,7 +151,7 @@ mod tests {
         avoidance: Option<&str>,
     ) -> Result<Vec<String>, String> {
         let own = |texts: &[&str]| texts.iter().map(|&t| t.to_owned()).collect::<Vec<_>>();
-        match schemes(&own(chains), &own(startups), avoidance, &Schemes::built_in()) {
+        match schemes(&own(chains), &own(startups), avoidance, (&Schemes::built_in(), Profile::Linux)) {
             Ok(all) => Ok(all.iter().map(Candidate::label).collect()),
             Err(Failure::Because(why)) => Err(why),
             Err(other) => unreachable!("{other:?}: nothing is printed"),
@@ -162,6 +163,13 @@ mod tests {
         let asked = labels_of_all(&["slow-start+reno"], &["hystart++", "slow-start"], Some("reno"));
         assert_eq!(asked, Ok(vec!["slow-start+reno".into(), "hystart+++reno".into()]));
         assert_eq!(labels_of_all(&[], &["jump-start"], None), Ok(vec!["jump-start+cubic".into()]));
+    }
+
+    #[test]
+    fn a_plain_name_and_its_chain_are_one_scheme() {
+        let asked = labels_of_all(&["cubic", "bbr", "reno", "hystart-linux+cubic", "cubic@iw30"], &[], None);
+        let chains = ["hystart-linux+cubic", "bbr", "slow-start+reno", "hystart-linux+cubic@iw30"];
+        assert_eq!(asked, Ok(chains.map(String::from).to_vec()));
     }
 
     #[test]

@@ -101,12 +101,14 @@ impl<'a> Compare<'a> {
     }
 
     /// The schemes to compare, in place of the usual ones: chains of labels such as `hystart+++cubic`, and settings in which
-    /// the stack differs behind an `@`, such as `hystart-linux+cubic@iw30+paced`.
+    /// the stack differs behind an `@`, such as `hystart-linux+cubic@iw30+paced`. An avoidance scheme alone, such as `cubic`, is what
+    /// the stack has under this name: set the profile before the schemes.
     ///
     /// # Errors
     /// [`Error`] if a label is not in the catalogue, the labels do not make a chain, or there is no such setting.
     pub fn schemes(mut self, chains: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, Error> {
-        let parse = |chain: &str| Candidate::parse_with(chain, &self.catalogue);
+        let profile = self.request.input.profile(self.request.profile);
+        let parse = |chain: &str| Candidate::parse_on(chain, &self.catalogue, profile);
         self.request.schemes =
             chains.into_iter().map(|chain| parse(chain.as_ref())).collect::<Result<_, _>>()?;
         Ok(self)

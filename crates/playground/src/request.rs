@@ -71,10 +71,10 @@ impl Asked {
         }
         let runs = if self.preview { PREVIEW.min(self.runs) } else { self.runs };
         let compare = compare(input)
+            .profile(profile)
             .schemes(&chains)
             .and_then(|it| it.sizes(&sizes))
             .map_err(text)?
-            .profile(profile)
             .replications(runs)
             .seed(self.seed)
             .harm(!self.preview);

@@ -10,7 +10,7 @@ use firstflight::scheme::{
     Ack, Beginning, Congestion, Control, Declaration, Declared, Entry, Exit, Info, Phase, Role, Scheme,
     Schemes, Sent, Signals, Step, Value,
 };
-use firstflight::{Candidate, Error};
+use firstflight::{Candidate, Error, Profile};
 use firstflight_bpf::KernelScheme;
 use firstflight_scenario::quoted;
 use pyo3::exceptions::PyTypeError;
@@ -200,19 +200,19 @@ impl Chosen {
         }
     }
 
-    /// The candidates of the chains, in order.
-    pub(crate) fn parsed(&self) -> Result<Vec<Candidate>, Error> {
+    /// The candidates of the chains on the stack of `profile`, in order.
+    pub(crate) fn parsed(&self, profile: Profile) -> Result<Vec<Candidate>, Error> {
         let parse = |chain: &String| {
-            let parsed = Candidate::parse_with(chain, &self.catalogue);
+            let parsed = Candidate::parse_on(chain, &self.catalogue, profile);
             parsed.map_err(|error| error.at_key("schemes").with_value(quoted(chain)))
         };
         self.chains.iter().map(parse).collect()
     }
 
     /// The candidates of the chains, each once.
-    pub(crate) fn candidates(&self) -> Result<Vec<Candidate>, Error> {
+    pub(crate) fn candidates(&self, profile: Profile) -> Result<Vec<Candidate>, Error> {
         let mut distinct: Vec<Candidate> = vec![];
-        for candidate in self.parsed()? {
+        for candidate in self.parsed(profile)? {
             if !distinct.contains(&candidate) {
                 distinct.push(candidate);
             }

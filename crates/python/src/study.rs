@@ -49,7 +49,7 @@ pub fn run(
         if let Some(chosen) = &chosen {
             // The values of the keys are then no longer those of the file.
             loaded = loaded.scenario.into();
-            give(&mut loaded.scenario, &chosen.parsed()?)?;
+            give(&mut loaded.scenario, chosen)?;
         }
         let mut run = Run::of(loaded)
             .replications(count(replications)?)
@@ -73,15 +73,16 @@ pub fn run(
 }
 
 /// Gives the schemes to the flow groups: one to all of them, or one to each in order.
-fn give(scenario: &mut firstflight::Scenario, schemes: &[firstflight::Candidate]) -> Result<(), Error> {
-    let groups = scenario.flows.len();
-    if schemes.len() != 1 && schemes.len() != groups {
-        let why = format!("{} schemes for {groups} flow groups", schemes.len());
+fn give(scenario: &mut firstflight::Scenario, chosen: &Chosen) -> Result<(), Error> {
+    let (groups, schemes) = (scenario.flows.len(), chosen.parsed(Profile::Linux)?.len());
+    if schemes != 1 && schemes != groups {
+        let why = format!("{schemes} schemes for {groups} flow groups");
         return Err(Error::invalid(why)
             .at_key("schemes")
             .expecting("one for all groups, or one for each in order"));
     }
-    for (group, candidate) in scenario.flows.iter_mut().zip(schemes.iter().cycle()) {
+    for (place, group) in scenario.flows.iter_mut().enumerate() {
+        let candidate = &chosen.parsed(group.profile)?[place % schemes];
         if candidate.settings != firstflight::Settings::default() {
             let why = "a setting behind the scheme";
             return Err(Error::invalid(why)
@@ -132,9 +133,11 @@ pub fn compare(
         let limits = Limits { harm: harm_limit(max_harm)?, loss: loss_limit(max_loss.as_deref())?, fastest };
         let sizes =
             sizes.map(|sizes| sizes.iter().map(|text| size(text)).collect::<Result<_, _>>()).transpose()?;
-        let candidates = chosen.candidates()?;
+        // Wrong names are refused before a large capture is read.
+        chosen.candidates(profile)?;
         let (replications, memory) = (count(replications)?, bytes(memory)?);
         let input: Input = given.read(&values, &chosen.catalogue, &job)?;
+        let candidates = chosen.candidates(input.profile(profile))?;
         let mut compare: Compare<'_> = firstflight::compare(input)
             .candidates(candidates)
             .profile(profile)

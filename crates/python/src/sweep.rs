@@ -43,17 +43,19 @@ pub fn sweep(
             sweep = sweep.crossed(axis.clone());
         }
         let columns = FactorColumn::of_axes(&axes).map_err(|error| sweep.at(&[], error))?;
+        let profile = profile_of(profile)?;
+        let stack = base.loaded().scenario.flows.first().map_or(profile, |flow| flow.profile);
         let plan = Plan {
             columns,
             schemes: match &chosen {
-                Some(chosen) => chosen.candidates()?.into_iter().map(Some).collect(),
+                Some(chosen) => chosen.candidates(stack)?.into_iter().map(Some).collect(),
                 None => vec![None],
             },
             sizes: match sizes {
                 Some(sizes) => sizes.iter().map(|text| size(text).map(Some)).collect::<Result<_, _>>()?,
                 None => vec![None],
             },
-            profile: profile_of(profile)?,
+            profile,
             sweep,
             axes,
         };

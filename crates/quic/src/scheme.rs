@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use firstflight_contract::{Plan, Signals};
 use firstflight_host::chain::Chain;
-use firstflight_scenario::SchemeSpec;
+use firstflight_scenario::scheme::BUILT_IN;
+use firstflight_scenario::{Profile, SchemeSpec};
 use firstflight_schemes::registry::AnyPhase;
 use quinn_proto::congestion::{Controller, ControllerFactory};
 use thiserror::Error;
@@ -52,12 +53,14 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// The scheme with this label: start-up schemes and an avoidance scheme, joined by `+`, such as `hystart+++cubic`.
+    /// The scheme with this label: start-up schemes and an avoidance scheme, joined by `+`, such as `hystart+++cubic`. An avoidance
+    /// scheme alone is quinn's own of this name: `cubic` is `slow-start+cubic`.
     ///
     /// # Errors
     /// [`Refusal`] if the text names no scheme, or quinn lacks a signal that the scheme needs.
     pub fn named(label: &str) -> Result<Self, Refusal> {
-        let spec = SchemeSpec::parse(label).map_err(|error| Refusal::NoScheme(error.to_string()))?;
+        let spec = SchemeSpec::parse_on(label, BUILT_IN, Profile::Quinn)
+            .map_err(|error| Refusal::NoScheme(error.to_string()))?;
         Self::of(spec.build())
     }
 

@@ -146,11 +146,12 @@ impl<'a> Size<'a> {
         let mut others = vec![];
         let as_fast: Vec<String> = one.as_fast.iter().map(|it| self.names.short(it)).collect();
         if !as_fast.is_empty() {
-            others.push(format!(
-                "As fast, as far as the simulations show: {}. {} does the least harm of these, or is the smallest change.",
-                list(&as_fast),
-                self.name(best)
-            ));
+            let shown = format!("As fast, as far as the simulations show: {}.", list(&as_fast));
+            let words: Vec<&str> = one.chosen_by.iter().map(String::as_str).collect();
+            others.push(match chosen(self.name(best), &words) {
+                Some(why) => format!("{shown} {why}"),
+                None => shown,
+            });
         }
         if let (Some(limit), false) = (one.max_harm, one.undecided.is_empty()) {
             let open = |label: &String| {
@@ -272,6 +273,26 @@ impl<'a> Size<'a> {
             (None, _) => format!("{none} {} takes {} in the median.", self.name(fastest), time(median)),
         }
     }
+}
+
+/// Sentence on the criteria that chose `name` before others that are as fast; `None` without known ones.
+fn chosen(name: &str, by: &[&str]) -> Option<String> {
+    Some(match by {
+        ["harm"] => format!("{name} does the least harm of these."),
+        ["change"] => format!("{name} is the smallest change of these."),
+        ["all-sizes"] => {
+            format!("{name} is also the one for all sizes: one setting is less change than several.")
+        }
+        ["time"] => format!("{name} is the fastest of these, and no larger change."),
+        ["harm", "change"] => format!("{name} is the smallest change of those that do the least harm."),
+        ["harm", "all-sizes"] => format!(
+            "{name} is among those that do the least harm, and is also the one for all sizes: one setting is less change than several."
+        ),
+        ["harm", "time"] => {
+            format!("{name} is the fastest of those that do the least harm, and no larger change.")
+        }
+        _ => return None,
+    })
 }
 
 /// Verdict on gains that are worth having.

@@ -111,13 +111,6 @@ fn two_digits(value: f64) -> f64 {
     format!("{value:.1e}").parse().unwrap_or(value)
 }
 
-/// Bandwidth-delay product in full segments, without the buffer; `None` if rate, round-trip time or segment size is
-/// not known.
-pub(crate) fn bdp_packets(path: &PathResult) -> Option<f64> {
-    let bytes = path.rate_bit_s? as f64 / 8.0 * path.rtt_ms? / 1000.0;
-    Some(bytes / path.mss_bytes.filter(|&m| m > 0)? as f64)
-}
-
 /// Value of the path's field `field`, with its unit.
 pub(crate) fn path_value(field: &str, value: f64) -> String {
     match field {

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use firstflight_results::CompareReport;
 
-/// The report with one scheme of each group that did the same: the baseline, or the first that was asked for.
+/// The report with one scheme of each group that did the same: the one that the stack has now, the baseline, a recommended one, or
+/// the first that was asked for.
 /// Without an answer, nothing that could be read as a ranking is left.
 pub(crate) fn shown(report: &CompareReport) -> Cow<'_, CompareReport> {
     if report.comparison.no_answer.is_some() {
@@ -17,9 +18,13 @@ pub(crate) fn shown(report: &CompareReport) -> Cow<'_, CompareReport> {
         return Cow::Owned(report);
     }
     let comparison = &report.comparison;
+    let for_all = comparison.for_all_sizes.as_ref().map(|it| &it.scheme);
+    let named = [&comparison.present, &comparison.baseline].into_iter().chain(for_all);
+    let named: Vec<&String> =
+        named.chain(comparison.recommended.iter().map(|it| &it.scheme)).flatten().collect();
     let stands_for = |group: &Vec<String>| {
-        let baseline = group.iter().find(|label| Some(*label) == comparison.baseline.as_ref());
-        baseline.or(group.first()).cloned()
+        let known = named.iter().find(|label| group.contains(label)).copied();
+        known.or(group.first()).cloned()
     };
     let hidden: BTreeSet<String> = comparison
         .same
@@ -43,7 +48,9 @@ pub(crate) fn shown(report: &CompareReport) -> Cow<'_, CompareReport> {
         }
     };
     comparison.recommended.iter_mut().for_each(|one| stand_in(&mut one.scheme));
+    comparison.for_all_sizes.iter_mut().for_each(|one| stand_in(&mut one.scheme));
     stand_in(&mut comparison.present);
+    stand_in(&mut comparison.baseline);
     comparison.schemes.retain(|label| !hidden.contains(label));
     comparison.results.retain(|result| !hidden.contains(&result.scheme));
     report.samples.retain(|set| !hidden.contains(&set.scheme));

@@ -322,6 +322,62 @@ fn a_candidate_that_is_as_fast_is_named_also_if_it_shares_the_row_of_another() {
 }
 
 #[test]
+fn the_reason_beside_candidates_that_are_as_fast_is_the_criterion_that_chose() {
+    let mut report = fixture::from_capture();
+    for (by, sentence) in [
+        (&["harm"][..], "jump-start does the least harm of these."),
+        (&["change"], "jump-start is the smallest change of these."),
+        (
+            &["all-sizes"],
+            "jump-start is also the one for all sizes: one setting is less change than several.",
+        ),
+        (&["harm", "change"], "jump-start is the smallest change of those that do the least harm."),
+        (
+            &["harm", "time"],
+            "jump-start is the fastest of those that do the least harm, and no larger change.",
+        ),
+    ] {
+        let one = &mut report.comparison.recommended[0];
+        assert_eq!(one.scheme.as_deref(), Some("jump-start+cubic"));
+        one.as_fast = vec!["twin+cubic".into()];
+        one.chosen_by = by.iter().map(|word| (*word).to_owned()).collect();
+        let page = html(&report);
+        assert!(
+            page.contains(&format!("As fast, as far as the simulations show: twin. {sentence}")),
+            "{by:?}"
+        );
+    }
+}
+
+#[test]
+fn of_schemes_that_did_the_same_the_one_that_the_stack_has_is_named() {
+    let mut report = fixture::from_path();
+    // The present scheme is equal to the baseline, and stands behind it in the request.
+    report.comparison.present = Some("hystart+++cubic".into());
+    report.comparison.same = vec![["slow-start+cubic", "hystart+++cubic"].map(String::from).into()];
+    for one in &mut report.comparison.recommended {
+        (one.scheme, one.gain, one.why) = (None, None, "no gain over hystart+++cubic is worth having".into());
+    }
+    let text = plain(&report, 1000);
+    let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+    let at = lines.iter().position(|line| *line == "= slow-start").expect("below the one that stands for it");
+    assert!(lines[at - 1].contains(" hystart++ "), "{text}");
+    assert!(text.contains("vs hystart++") && !text.contains("vs slow-start"), "{text}");
+    assert!(!text.contains("than slow-start") && !text.contains("Keep slow-start"), "{text}");
+}
+
+#[test]
+fn a_page_has_one_bandwidth_delay_product() {
+    // 40 Mbit/s and 80 ms are 400 000 bytes: 266 packets of 1500 bytes, which carry 1448 each.
+    let page = html(&fixture::from_path()).replace('\u{a0}', " ");
+    assert!(
+        page.contains("Bandwidth-delay product</th><td class=\"num\">266 packets"),
+        "in the table of the path"
+    );
+    assert!(page.contains("\"bdp\":266") && !page.contains("276 packets"), "in the plots");
+}
+
+#[test]
 fn candidates_that_may_be_as_fast_but_harm_too_much_are_named_in_terminal_and_page() {
     let mut report = fixture::from_capture();
     let size = report.comparison.recommended[0].size_bytes;
@@ -764,9 +820,10 @@ fn the_page_has_a_row_for_each_network_and_its_caveats() {
 #[test]
 fn a_recommended_scheme_that_is_shown_under_another_name_has_a_name_in_its_networks() {
     let mut report = fixture::from_server();
-    report.comparison.same = vec![vec!["hystart+++cubic".into(), "jump-start+cubic".into()]];
+    // The baseline stands for both.
+    report.comparison.same = vec![vec!["slow-start+cubic".into(), "jump-start+cubic".into()]];
     let text = plain(&report, 100);
-    assert!(text.contains("Use hystart++"), "{text}");
+    assert!(text.contains("Use slow-start"), "{text}");
     assert!(html(&report).contains("jump-start, "), "the networks keep the name of their own recommendation");
 }
 

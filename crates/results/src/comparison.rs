@@ -54,6 +54,9 @@ object! {
         rate_bit_s: Option<u64> ["bit/s"],
         /// Two-way propagation time, without queueing; null if unknown.
         rtt_ms: Option<f64> ["ms"],
+        /// Bandwidth-delay product in whole packets of their size on the wire: as many as are in flight without a queue; null if unknown,
+        /// and in a graph.
+        @(default) bdp_packets: Option<u64> ["packets"],
         /// Packets that can wait at the bottleneck; null if unknown.
         buffer_packets: Option<u64> ["packets"],
         /// Probability that a packet is lost for a reason other than a full queue; null if unknown.
@@ -178,8 +181,8 @@ object! {
         startup_exit: Option<TypicalExit> => nested,
         /// Rank by median completion time at this size; 1 is the smallest.
         rank: u32,
-        /// Scheme that stands for this one in tables, because all its replications at this size are equal: the baseline, or the
-        /// first by rank. Null if no other has the same, and for that scheme itself.
+        /// Scheme that stands for this one in tables, because all its replications at this size are equal: `present`, the
+        /// baseline, or the first by rank. Null if no other has the same, and for that scheme itself.
         @(default) same_as: Option<String>,
         /// Whether the difference from rank 1 is not worth having: below 2 % of the time of rank 1, or with an interval that
         /// contains zero.
@@ -282,6 +285,10 @@ object! {
         /// Other candidates within the limits that are as fast as the fastest of them: the replications do not show that they take longer
         /// by as much as a difference worth having. By rank.
         @(default) as_fast: Vec<String> => nested,
+        /// Criteria that chose `scheme` before those of `as_fast`, in their order: `harm` (it is among those that do the least harm),
+        /// `all-sizes` (it is the candidate for all sizes, and one setting is less change than several), `change` (it is the smallest
+        /// change), `time` (it is the fastest of equal changes). Empty without `as_fast`.
+        @(default) chosen_by: Vec<String> => nested,
         /// Candidates that are not recommended because their harm may exceed `max_harm`: those that end sooner than `scheme` or may be as
         /// fast; without `scheme` those whose gain is worth having. By rank.
         @(default) undecided: Vec<String> => nested,

@@ -11,6 +11,7 @@ use crate::choices::IdleRestart;
 use crate::error::Error;
 use crate::limits;
 use crate::model::FlowGroup;
+use crate::profile::Profile;
 use crate::scheme::{BUILT_IN, SchemeSpec};
 
 /// A scheme, and the settings in which it differs from the stack.
@@ -140,20 +141,20 @@ impl Candidate {
     /// # Errors
     /// As [`SchemeSpec::parse`] and [`Settings::parse`].
     pub fn parse(text: &str) -> Result<Self, Error> {
-        Self::parse_with(text, BUILT_IN)
+        Self::parse_on(text, BUILT_IN, Profile::Linux)
     }
 
-    /// As [`Candidate::parse`], with the schemes of a catalogue.
+    /// As [`Candidate::parse`], with the schemes of a catalogue, on the stack of `profile`: see [`SchemeSpec::parse_on`].
     ///
     /// # Errors
     /// As [`Candidate::parse`].
-    pub fn parse_with(text: &str, schemes: &Schemes) -> Result<Self, Error> {
+    pub fn parse_on(text: &str, schemes: &Schemes, profile: Profile) -> Result<Self, Error> {
         match split(text) {
             (chain, Some(settings)) => Ok(Self {
-                scheme: SchemeSpec::parse_with(chain, schemes)?,
+                scheme: SchemeSpec::parse_on(chain, schemes, profile)?,
                 settings: Settings::parse(settings)?,
             }),
-            (chain, None) => SchemeSpec::parse_with(chain, schemes).map(Self::from),
+            (chain, None) => SchemeSpec::parse_on(chain, schemes, profile).map(Self::from),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A connection's scheme as data: a chain of labels, each with its parameters.
 
-use firstflight_contract::Role;
+use firstflight_contract::{Beginning, Declared as _, Role};
 use firstflight_host::chain::Chain;
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_schemes::not_implemented::PLANNED;
@@ -9,7 +9,7 @@ use firstflight_schemes::scheme::{ParamKind, Value};
 
 use crate::error::{Error, Problem};
 use crate::limits;
-use crate::profile::Stack;
+use crate::profile::{Profile, Stack};
 use crate::quantity::{show_rate, show_time};
 use crate::tree;
 
@@ -82,6 +82,11 @@ impl PhaseSpec {
     /// Place of the phase in a connection.
     pub fn role(&self) -> Role {
         self.prototype.info().role
+    }
+
+    /// Whether the scheme is an avoidance scheme without a start of its own.
+    pub(crate) fn follows_a_startup(&self) -> bool {
+        self.role() == Role::Avoidance && self.prototype.declaration().beginning == Beginning::Startup
     }
 
     /// The parameters that were given.
@@ -168,23 +173,32 @@ impl SchemeSpec {
         Ok(spec)
     }
 
-    /// Reads a whole chain of registered schemes, `vegas+hystart+++cubic`: the longest label first.
+    /// Reads a whole chain of registered schemes, `vegas+hystart+++cubic`: the longest label first. The label of an avoidance
+    /// scheme alone is the congestion control that the Linux kernel has under this name: `cubic` is `hystart-linux+cubic`.
     ///
     /// # Errors
     /// As [`PhaseSpec::new`] and [`SchemeSpec::new`].
     pub fn parse(text: &str) -> Result<Self, Error> {
-        Self::parse_with(text, BUILT_IN)
+        Self::parse_on(text, BUILT_IN, Profile::Linux)
     }
 
-    /// As [`SchemeSpec::parse`], with the schemes of a catalogue.
+    /// As [`SchemeSpec::parse`], with the schemes of a catalogue. The label of an avoidance scheme alone is what the stack of
+    /// `profile` has under this name: in quinn, `cubic` is `slow-start+cubic`.
     ///
     /// # Errors
     /// As [`SchemeSpec::parse`].
-    pub fn parse_with(text: &str, schemes: &Schemes) -> Result<Self, Error> {
+    pub fn parse_on(text: &str, schemes: &Schemes, profile: Profile) -> Result<Self, Error> {
         let labels = split_labels(text, schemes);
         let roles = |at| if at + 1 == labels.len() { Role::LAST } else { Role::LEADING };
         let phases = labels.iter().enumerate().map(|(at, label)| PhaseSpec::find(schemes, label, roles(at)));
-        Self::new(phases.collect::<Result<_, _>>()?)
+        let mut phases: Vec<PhaseSpec> = phases.collect::<Result<_, _>>()?;
+        if let [only] = &phases[..]
+            && only.follows_a_startup()
+        {
+            let startup = profile.stack().startup_before(only.label());
+            phases.insert(0, PhaseSpec::find(schemes, startup, Role::LEADING)?);
+        }
+        Self::new(phases)
     }
 
     /// The phases; never empty.
@@ -281,7 +295,6 @@ fn join(phases: &[PhaseSpec]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Profile;
 
     #[test]
     fn the_longest_label_is_cut_first() {
@@ -334,9 +347,31 @@ mod tests {
     }
 
     #[test]
+    fn a_plain_name_is_what_the_stack_has_under_it() {
+        // Linux: HyStart is part of tcp_cubic, and no other congestion control of its kind has one. quinn's Cubic and NewReno begin
+        // with slow start. BBR and xcp begin connections themselves.
+        for (text, linux, quinn) in [
+            ("cubic", "hystart-linux+cubic", "slow-start+cubic"),
+            ("reno", "slow-start+reno", "slow-start+reno"),
+            ("westwood", "slow-start+westwood", "slow-start+westwood"),
+            ("bbr", "bbr", "bbr"),
+            ("xcp", "xcp", "xcp"),
+            ("slow-start+cubic", "slow-start+cubic", "slow-start+cubic"),
+        ] {
+            let label = |profile| SchemeSpec::parse_on(text, BUILT_IN, profile).unwrap().label();
+            assert_eq!(
+                (label(Profile::Linux), label(Profile::Quinn)),
+                (linux.into(), quinn.into()),
+                "{text}"
+            );
+            assert_eq!(SchemeSpec::parse(text).unwrap().label(), linux);
+        }
+    }
+
+    #[test]
     fn a_stack_sets_parameters_that_are_not_given_and_no_others() {
         let built = |text: &str, given: &[(&'static str, Value)], profile: Profile| {
-            let mut spec = SchemeSpec::parse(text).unwrap();
+            let mut spec = SchemeSpec::new(vec![PhaseSpec::new(text, Role::LAST).unwrap()]).unwrap();
             spec.phases[0].params = given.to_vec();
             format!("{:?}", spec.build_in(profile.stack()))
         };

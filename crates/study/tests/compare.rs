@@ -109,6 +109,19 @@ fn schemes_meet_the_same_random_events_and_the_same_seed_gives_the_same_report()
 }
 
 #[test]
+fn the_bandwidth_delay_product_counts_packets_on_the_wire_everywhere() {
+    // 12 Mbit/s and 101 ms: 151 500 bytes, 101 packets of 1500 bytes; their payloads of 1448 bytes would be 104.
+    let rate = Some(Rate(12_000_000));
+    let input = Input::Given(Known { rate, rtt: Some(Nanos::from_millis(101)), ..known() });
+    let scheme = "hystart-linux+cubic@ssthresh=bdp";
+    let report = compare(&Simulator, &request(input, &[scheme], &[300_000]), &Silent).expect("compared");
+    assert_eq!(report.comparison.path.bdp_packets, Some(101));
+    let result = row(&report, scheme, 300_000);
+    assert_eq!(result.startup_exit.as_ref().expect("at the threshold").bdp_packets, 101.0);
+    assert!(result.how[0].contains("ssthresh lock 101"), "{:?}", result.how);
+}
+
+#[test]
 fn cross_traffic_of_a_scenario_stays_while_its_first_flow_is_compared() {
     let text = r#"
         duration = "30 s"

@@ -7,7 +7,6 @@ use crate::decimate::kept;
 use crate::figure::Look;
 use crate::format::{bytes, printable};
 use crate::names::Names;
-use crate::path::bdp_packets;
 use crate::spread::Spread;
 
 /// Slots of time in which the extremes are kept; a plot is up to about 500 pixels wide.
@@ -108,7 +107,7 @@ pub(super) fn json(report: &CompareReport, names: &Names) -> String {
         sizes: sizes.iter().map(|&s| SizeData { bytes: s, label: bytes(s) }).collect(),
         reference: comparison.reference().map(|it| names.index(it)),
         results: results.collect(),
-        bdp: exit_bdp.or_else(|| bdp_packets(&comparison.path)).map(rounded),
+        bdp: comparison.path.bdp_packets.map(|packets| packets as f64).or(exit_bdp).map(rounded),
         buffer: comparison.path.buffer_packets,
         traces: report.traces.iter().map(|t| trace(t, names)).collect(),
         captured: report.captured.iter().map(captured).collect(),

@@ -4,7 +4,7 @@ use firstflight_results::{PathEstimate, PathResult};
 use maud::{Markup, html};
 
 use crate::format::printable;
-use crate::path::{bdp_packets, given_beside_capture, path_field, path_value};
+use crate::path::{given_beside_capture, path_field, path_value};
 
 pub(super) fn section(path: &PathResult) -> Markup {
     html! {
@@ -47,13 +47,13 @@ pub(super) fn section(path: &PathResult) -> Markup {
                             }
                             @for estimate in &path.estimates { (estimate_row(estimate)) }
                         }
-                        @if let Some(bdp) = bdp_packets(path) {
+                        @if let Some(bdp) = path.bdp_packets {
                             tr.derived {
                                 th scope="row" { "Bandwidth-delay product" }
-                                td.num { (path_value("buffer_packets", bdp.round())) }
+                                td.num { (path_value("buffer_packets", bdp as f64)) }
                                 @if !path.estimates.is_empty() {
                                     td {}
-                                    td.text { "Rate times round-trip propagation, in full segments" }
+                                    td.text { "Rate times round-trip propagation, in packets on the wire" }
                                 }
                             }
                         }

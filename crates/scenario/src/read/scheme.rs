@@ -1,6 +1,6 @@
 //! The `startup` and `avoidance` of a flow.
 
-use firstflight_contract::{Beginning, Declared, Role};
+use firstflight_contract::Role;
 use firstflight_schemes::scheme::{Param, ParamKind, Value};
 
 use crate::error::{Error, Problem, QuantityProblem, nearest};
@@ -31,7 +31,7 @@ pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error
         (None, None) => Some(default(stack.avoidance, AVOIDANCE)?),
     };
     if let Some(avoidance) = avoidance {
-        if startup.is_none() && avoidance.build().declaration().beginning == Beginning::Startup {
+        if startup.is_none() && avoidance.follows_a_startup() {
             chain.push(default(stack.startup_before(avoidance.label()), STARTUP)?);
         }
         chain.push(avoidance);

@@ -35,16 +35,13 @@ pub const DEFAULT_CANDIDATES: u32 = 160;
 /// Labels of the default start-up schemes that can run on `input`: a scheme that needs a signal that the flow or the host
 /// lacks is left out.
 pub fn default_startups(input: &Input, profile: Profile, host: &dyn Host) -> Vec<&'static str> {
-    let flow = match input {
-        Input::Scenario(loaded) => loaded.scenario.flows.first(),
-        _ => None,
-    };
+    let flow = input.transfer();
     let without = |set: Signals, signal: Signals| Signals(set.0 & !signal.0);
     let mut offered = host.offers();
     if !flow.map_or(profile.stack().handshake, |flow| flow.handshake) {
         offered = without(offered, Signals::HANDSHAKE);
     }
-    let profile = flow.map_or(profile, |flow| flow.profile);
+    let profile = input.profile(profile);
     if !profile.detects_by_time() {
         offered = without(offered, Signals::RATE);
     }
@@ -87,8 +84,8 @@ fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
         Input::Scenario(loaded) => Some(&loaded.scenario),
         _ => None,
     };
-    let flow = scenario.and_then(|scenario| scenario.flows.first());
-    let profile = flow.map_or(profile, |flow| flow.profile);
+    let flow = input.transfer();
+    let profile = input.profile(profile);
     if profile == Profile::Ns2 {
         return vec![];
     }

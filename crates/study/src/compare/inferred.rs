@@ -148,6 +148,8 @@ pub(super) fn mixed_path(networks: &[(&PathResult, f64)], file: &str) -> PathRes
     let whole = |value: Option<f64>| value.map(|value| value.round() as u64);
     (path.rate_bit_s, path.rtt_ms, path.buffer_packets, path.loss) = (whole(rate), rtt, whole(buffer), loss);
     (path.mss_bytes, path.initial_window_packets) = (whole(mss), whole(window));
+    let mut products = networks.iter().map(|(it, _)| it.bdp_packets);
+    path.bdp_packets = products.next().flatten().filter(|first| products.all(|other| other == Some(*first)));
     let mut receivers = networks.iter().map(|(it, _)| it.receiver.as_ref());
     path.receiver = receivers.next().flatten().cloned();
     if receivers.any(|other| other != path.receiver.as_ref()) {

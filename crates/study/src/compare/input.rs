@@ -3,7 +3,7 @@
 use firstflight_capture::{Capture, read_from};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::preset::{Preset, preset};
-use firstflight_scenario::{Error, Limit, Loaded, Scenario, parse};
+use firstflight_scenario::{Error, FlowGroup, Limit, Loaded, Profile, Scenario, Source, parse};
 use sha2::{Digest, Sha256};
 
 use firstflight_results::InputFile;
@@ -42,6 +42,17 @@ pub struct Known {
 }
 
 impl Input {
+    /// The transfer that a scenario has: its first flow.
+    pub(super) fn transfer(&self) -> Option<&FlowGroup> {
+        let Self::Scenario(loaded) = self else { return None };
+        loaded.scenario.flows.first().filter(|flow| flow.source == Source::Flow)
+    }
+
+    /// The stack of the transfer: its own, or else `profile`.
+    pub fn profile(&self, profile: Profile) -> Profile {
+        self.transfer().map_or(profile, |flow| flow.profile)
+    }
+
     /// The preset of this name.
     ///
     /// # Errors

@@ -489,14 +489,15 @@ impl<'a> Subject<'a> {
         self.scenario.packet.payload(self.profile())
     }
 
-    /// Bandwidth-delay product of the path, with the central values of all unknowns, packets; `None` in a graph.
+    /// Bandwidth-delay product of the path with the central values of all unknowns, in whole packets of their size on the wire; `None`
+    /// in a graph.
     pub(crate) fn bdp_packets(&self) -> Option<u64> {
-        match &self.scenario.network {
-            Network::Dumbbell(path) => {
-                Some(path.rate.bytes_in(path.rtt) / u64::from(self.scenario.packet.size))
-            }
-            Network::Graph(_) => None,
-        }
+        let Network::Dumbbell(path) = &self.scenario.network else { return None };
+        // The kinds of path that explain a capture may have other values than the scenario.
+        let rate = self.path.rate_bit_s.map(|rate| whole(rate as f64 * self.longer, limits::RATE.0));
+        let rtt = self.path.rtt_ms.map(|rtt| whole(rtt * 1e6, limits::DELAY.0));
+        let bytes = rate.map_or(path.rate, Rate).bytes_in(rtt.map_or(path.rtt, Nanos));
+        Some(bytes / u64::from(self.scenario.packet.size))
     }
 
     /// Scenario of the transfer, without what an explanation adds.
@@ -538,7 +539,8 @@ impl<'a> Subject<'a> {
     }
 
     pub(super) fn path_result(&self) -> PathResult {
-        self.path.clone()
+        let known = self.path.rate_bit_s.is_some() && self.path.rtt_ms.is_some();
+        PathResult { bdp_packets: self.bdp_packets().filter(|_| known), ..self.path.clone() }
     }
 
     pub(super) fn scenario_text(&self) -> String {

@@ -18,6 +18,8 @@
 
 mod cost;
 
+use std::cmp::Ordering;
+
 use firstflight_results::{Ci95, ForAllSizes, PairedDifference, Recommended, SchemeResult};
 use firstflight_scenario::Candidate;
 use firstflight_scenario::quantity::show_bytes;
@@ -102,7 +104,7 @@ pub(super) fn recommended(
     let of_all = of_all.and_then(|it| it.scheme.as_deref());
     let of_size = |size_bytes: u64| {
         let field = Field::of(results, &[size_bytes], question);
-        let Choice { entry, gain, why, as_fast, undecided } = match question.no_answer {
+        let Choice { entry, gain, why, as_fast, chosen_by, undecided } = match question.no_answer {
             Some(why) => Choice::none(why),
             None => question.choice(&field, of_all),
         };
@@ -115,6 +117,7 @@ pub(super) fn recommended(
             max_harm: field.costs[0].harm,
             max_drops: field.costs[0].drops,
             as_fast,
+            chosen_by,
             undecided,
             why,
         }
@@ -134,7 +137,7 @@ pub(super) fn for_all_sizes(
     if sizes.len() < 2 || question.no_answer.is_some() {
         return None;
     }
-    let Choice { entry, gain, why, as_fast, undecided } = question.beside(&field, base, None);
+    let Choice { entry, gain, why, as_fast, undecided, .. } = question.beside(&field, base, None);
     Some(ForAllSizes {
         scheme: entry.map(|it| it.label().into()),
         initial_window_packets: entry.and_then(|it| it.first().initial_window_packets),
@@ -271,12 +274,29 @@ struct Choice<'f, 'a> {
     gain: Option<[f64; 3]>,
     why: String,
     as_fast: Vec<String>,
+    chosen_by: Vec<String>,
     undecided: Vec<String>,
+}
+
+/// The best of several candidates.
+struct Best<'f, 'a> {
+    entry: &'f Entry<'a>,
+    /// Labels of the others that are as fast.
+    as_fast: Vec<String>,
+    /// The criteria that chose it before those.
+    chosen_by: Vec<String>,
 }
 
 impl Choice<'_, '_> {
     fn none(why: impl Into<String>) -> Self {
-        Self { entry: None, gain: None, why: why.into(), as_fast: vec![], undecided: vec![] }
+        Self {
+            entry: None,
+            gain: None,
+            why: why.into(),
+            as_fast: vec![],
+            chosen_by: vec![],
+            undecided: vec![],
+        }
     }
 }
 
@@ -366,7 +386,7 @@ impl Question<'_> {
         let place = finished.iter().position(|it| field.admits(it)).unwrap_or(finished.len());
         let allowed: Vec<&Entry<'_>> = finished.iter().copied().filter(|it| field.admits(it)).collect();
         let undecided = undecided(&finished[..place], field);
-        let Some((entry, as_fast)) = self.best(&allowed, None) else {
+        let Some(Best { entry, as_fast, chosen_by }) = self.best(&allowed, None) else {
             let why = if undecided.is_empty() {
                 "every scheme costs more than the limits allow"
             } else {
@@ -374,7 +394,7 @@ impl Question<'_> {
             };
             return Choice { undecided, ..Choice::none(why) };
         };
-        Choice { entry: Some(entry), as_fast, undecided, ..Choice::none(why) }
+        Choice { entry: Some(entry), as_fast, chosen_by, undecided, ..Choice::none(why) }
     }
 
     /// The best candidate within the limits whose gain over `base` is worth having. A candidate that leaves more transfers unfinished than
@@ -387,7 +407,7 @@ impl Question<'_> {
         let gains: Vec<&Entry<'_>> = refused.iter().copied().filter(|it| self.gains(it, base)).collect();
         let several = field.costs.len() > 1;
         let together = if several { "over all sizes together, " } else { "" };
-        let Some((best, as_fast)) = self.best(&gaining, of_all) else {
+        let Some(Best { entry: best, as_fast, chosen_by }) = self.best(&gaining, of_all) else {
             let gain = allowed.iter().find_map(|it| self.gain(it, base));
             let (open, phrases) = self.passed_over(&gains, None, field);
             let within = match (&phrases[..], &open[..]) {
@@ -408,7 +428,7 @@ impl Question<'_> {
         let (undecided, phrases) = self.passed_over(&gains, Some(best), field);
         let phrases = later.into_iter().chain(phrases).chain(self.loses(&allowed, Some(best), base));
         let why = joined(why, phrases);
-        Choice { entry: Some(best), gain, why, as_fast, undecided }
+        Choice { entry: Some(best), gain, why, as_fast, chosen_by, undecided }
     }
 
     /// The candidates of `refused` that would be recommended, or might be as well as `best`, but for their cost: the labels of those whose harm
@@ -443,24 +463,30 @@ impl Question<'_> {
         (open, phrases)
     }
 
-    /// The candidate to use of `allowed`, and the labels of the others that are as fast; `None` of none. Where `of_all` could be
-    /// chosen, it is.
-    fn best<'f, 'a>(
-        &self,
-        allowed: &[&'f Entry<'a>],
-        of_all: Option<&str>,
-    ) -> Option<(&'f Entry<'a>, Vec<String>)> {
+    /// The candidate to use of `allowed`; `None` of none. Where `of_all` could be chosen, it is.
+    fn best<'f, 'a>(&self, allowed: &[&'f Entry<'a>], of_all: Option<&str>) -> Option<Best<'f, 'a>> {
         let first = allowed.first()?;
         let ratio = |it: &Entry<'_>| self.ratio(it, first).0;
         let fastest = allowed.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
         let as_fast: Vec<&'f Entry<'a>> =
             allowed.iter().copied().filter(|it| !self.later(it, fastest)).collect();
-        let change = |it: &Entry<'_>| (of_all != Some(it.label()), self.change(it.first()));
+        let change = |it: &Entry<'_>| self.change(it.first());
+        let serves_all = |it: &Entry<'_>| of_all == Some(it.label());
         let gentle = least_harmful(&as_fast);
-        let best =
-            gentle.iter().min_by(|a, b| change(a).cmp(&change(b)).then(ratio(a).total_cmp(&ratio(b))))?;
-        let others = as_fast.iter().filter(|it| it.label() != best.label()).map(|it| it.label().into());
-        Some((best, others.collect()))
+        let by_change =
+            |a: &Entry<'_>, b: &Entry<'_>| change(a).cmp(&change(b)).then(ratio(a).total_cmp(&ratio(b)));
+        let entry =
+            *gentle.iter().min_by(|a, b| serves_all(b).cmp(&serves_all(a)).then_with(|| by_change(a, b)))?;
+        let harm = (gentle.len() < as_fast.len()).then_some("harm");
+        let next = gentle.iter().filter(|it| it.label() != entry.label()).min_by(|a, b| by_change(a, b));
+        let last = next.map(|next| match change(entry).cmp(&change(next)) {
+            Ordering::Less => "change",
+            _ if serves_all(entry) => "all-sizes",
+            _ => "time",
+        });
+        let others = as_fast.iter().filter(|it| it.label() != entry.label()).map(|it| it.label().into());
+        let chosen_by = harm.into_iter().chain(last).map(String::from).collect();
+        Some(Best { entry, as_fast: others.collect(), chosen_by })
     }
 
     /// Ratio of the times of a candidate to those of another one, and its interval; 1 without replications.

@@ -103,7 +103,7 @@ fn compare_rows(
     };
     let samples: Vec<Vec<Sample>> =
         rows.iter().map(|(cell, _)| cells[*cell].runs.iter().map(|run| run.sample).collect()).collect();
-    let stand_ins = stand_ins(&samples, base);
+    let stand_ins = stand_ins(&samples, &[present, base]);
     let schemes: Vec<String> = rows.iter().map(|(_, row)| row.scheme.clone()).collect();
     let differences = map(&places, |&place| [from(place, base), from(place, present), from(place, Some(0))]);
     for ((place, (_, row)), [from_base, from_present, from_best]) in
@@ -177,11 +177,12 @@ impl Replications<'_> {
     }
 }
 
-/// For each of `samples`, the place of the equal ones that stands for them: `base` if it is one, or the first.
-fn stand_ins(samples: &[Vec<Sample>], base: Option<usize>) -> Vec<usize> {
+/// For each of `samples`, the place of the equal ones that stands for them: the first of `known` that is one of them, or else the first
+/// of them.
+fn stand_ins(samples: &[Vec<Sample>], known: &[Option<usize>]) -> Vec<usize> {
     let stand_in = |own: &Vec<Sample>| {
-        let base = base.filter(|&base| samples[base] == *own);
-        base.or_else(|| samples.iter().position(|other| other == own)).expect("each equals itself")
+        let known = known.iter().flatten().copied().find(|&place| samples[place] == *own);
+        known.or_else(|| samples.iter().position(|other| other == own)).expect("each equals itself")
     };
     samples.iter().map(stand_in).collect()
 }
@@ -336,11 +337,13 @@ mod tests {
     }
 
     #[test]
-    fn the_baseline_or_the_first_of_equal_schemes_stands_for_them() {
+    fn the_present_scheme_the_baseline_or_the_first_of_equal_schemes_stands_for_them() {
         let samples = [1.0, 1.0, 2.0, 1.0].map(|time| vec![sample(time)]);
-        assert_eq!(stand_ins(&samples, Some(3)), [3, 3, 2, 3]);
-        assert_eq!(stand_ins(&samples, Some(2)), [0, 0, 2, 0]);
-        assert_eq!(stand_ins(&samples, None), [0, 0, 2, 0]);
+        assert_eq!(stand_ins(&samples, &[Some(1), Some(3)]), [1, 1, 2, 1]);
+        assert_eq!(stand_ins(&samples, &[None, Some(3)]), [3, 3, 2, 3]);
+        assert_eq!(stand_ins(&samples, &[Some(2), Some(3)]), [3, 3, 2, 3]);
+        assert_eq!(stand_ins(&samples, &[None, Some(2)]), [0, 0, 2, 0]);
+        assert_eq!(stand_ins(&samples, &[None, None]), [0, 0, 2, 0]);
     }
 
     #[test]

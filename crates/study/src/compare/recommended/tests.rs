@@ -249,13 +249,21 @@ fn of_candidates_that_may_be_as_fast_the_least_harmful_is_recommended() {
     assert_eq!(chosen.as_fast, ["lucky", "late"], "even the third may be as fast");
     // Less harm than a hundredth is no reason for the third.
     assert_eq!(chosen.scheme.as_deref(), Some("gentle"));
+    assert_eq!(
+        chosen.chosen_by,
+        ["harm", "time"],
+        "the first does more harm, and the third is the same change"
+    );
     assert_eq!(chosen.gain.expect("a gain")[1], 0.27);
     // Where all replications show the difference, the fastest is recommended for all its harm.
     let sure = [[0.70; 10], [0.73; 10], [0.80; 10], [1.0; 10]];
     let samples: Vec<SampleSet> =
         results.iter().zip(&sure).map(|(it, times)| replications(it, times, &none)).collect();
     let chosen = one_of(&results, &samples, &question);
-    assert_eq!((chosen.scheme.as_deref(), chosen.as_fast.len()), (Some("lucky"), 0));
+    assert_eq!(
+        (chosen.scheme.as_deref(), chosen.as_fast.len(), chosen.chosen_by.len()),
+        (Some("lucky"), 0, 0)
+    );
 }
 
 #[test]
@@ -528,10 +536,14 @@ fn the_candidate_for_all_sizes_is_recommended_where_another_is_only_the_smaller_
     let (each, all) = of_two_sizes(&results);
     assert_eq!(all.scheme.as_deref(), Some("iw60"));
     assert_eq!(each, [Some("iw60".into()), Some("iw60".into())]);
+    let samples = single(&results);
+    let question = asked_of(&ask(Some("present"), None, Limits::default()), &samples);
+    let chosen = recommended(&results, &[30_000, 300_000], &question, Some(&all));
+    assert_eq!(chosen[0].chosen_by, ["all-sizes"], "it is the larger change, and does no less harm");
     let small: Vec<SchemeResult> = results.into_iter().filter(|it| it.size_bytes == 30_000).collect();
     let alone = one(&small, &ask(Some("present"), None, Limits::default()));
     assert_eq!(alone.scheme.as_deref(), Some("iw30"), "the smaller window, if only this size is asked for");
-    assert_eq!(alone.as_fast, ["iw60"]);
+    assert_eq!((&alone.as_fast[..], &alone.chosen_by[..]), (&["iw60".into()][..], &["change".into()][..]));
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use firstflight_scenario::document::{self, Item, Table};
 use firstflight_scenario::preset::PRESETS;
 use firstflight_scenario::quantity::{parse_bytes, show_bytes};
-use firstflight_scenario::{Candidate, Error, Problem, nearest, quoted, reference, schema};
+use firstflight_scenario::scheme::BUILT_IN;
+use firstflight_scenario::{Candidate, Error, Problem, Profile, nearest, quoted, reference, schema};
 use toml::Value;
 
 use super::sample::{Sampler, Spread};
@@ -253,7 +254,7 @@ fn read(
     let title = root.get("title").map_or(Ok(""), |item| item.text())?.to_owned();
     let sizes = root.get("sizes").map(|item| sizes(&item)).transpose()?.unwrap_or_default();
     let mut base = base(&root.need("base")?, raw.remove("base"), open)?;
-    let profile = root.get("profile").map_or(Ok(format::PROFILES[0]), |item| item.word())?;
+    let profile = root.get("profile").map_or(Ok(Profile::Linux.word()), |item| item.word())?;
     if !base.contains_key("flow") {
         let size = sizes.first().copied().unwrap_or(TRANSFER_SIZE);
         let flow = [("name", TRANSFER), ("profile", profile), ("size", &show_bytes(size))];
@@ -261,12 +262,14 @@ fn read(
     } else if let Some(item) = root.get("profile") {
         return Err(item.invalid("the base has a [[flow]], whose own profile is used"));
     }
+    let flow = root.get("flow").map(|item| item.text().map(str::to_owned)).transpose()?;
+    let stack = profile_of(&base, flow.as_deref());
     Ok(Grid {
         file: file.into(),
         title,
         base,
-        flow: root.get("flow").map(|item| item.text().map(str::to_owned)).transpose()?,
-        schemes: root.get("schemes").map(|item| schemes(&item)).transpose()?.unwrap_or_default(),
+        flow,
+        schemes: root.get("schemes").map(|item| schemes(&item, stack)).transpose()?.unwrap_or_default(),
         sizes,
         seed: root.get("seed").map(|item| item.integer()).transpose()?,
         own_seeds: root.get("seeds").map(|item| item.word()).transpose()? == Some(format::SEEDS[1]),
@@ -318,11 +321,20 @@ fn distinct<T: PartialEq>(items: &[Item<'_>], values: &[T]) -> Result<(), Error>
     twice.map_or(Ok(()), |at| Err(items[at].invalid("given twice")))
 }
 
-fn schemes(item: &Item<'_>) -> Result<Vec<Candidate>, Error> {
+/// The stack of the flow that has the schemes: the one of this name, or the first.
+fn profile_of(base: &toml::Table, flow: Option<&str>) -> Profile {
+    let flows = base.get("flow").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let text = |flow: &Value, key: &str| flow.get(key).and_then(Value::as_str).map(str::to_owned);
+    let chosen = flows.iter().find(|it| flow.is_none_or(|name| text(it, "name").as_deref() == Some(name)));
+    let word = chosen.and_then(|flow| text(flow, "profile"));
+    word.and_then(|word| Profile::from_word(&word)).unwrap_or(Profile::Rfc)
+}
+
+fn schemes(item: &Item<'_>, profile: Profile) -> Result<Vec<Candidate>, Error> {
     let items = filled(item)?;
     let of = |item: &Item<'_>| {
         let text = item.text()?;
-        Candidate::parse(text).map_err(|error| {
+        Candidate::parse_on(text, BUILT_IN, profile).map_err(|error| {
             let mut failed = item.fail(error.problem.clone()).near(error.nearest.as_deref());
             if let Some(expected) = &error.expected {
                 failed = failed.expecting(expected);
