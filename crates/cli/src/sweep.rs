@@ -109,6 +109,11 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     }
     let dataset = Dataset::open(&options.out, &plan, &version(&Simulator, &observe))?;
     let work = Work { options, plan, dataset, observe };
+    // Workers make parts side by side, and beside the sweep that gave them their parts.
+    let alone = (listed.is_none() && !options.begin).then(|| work.dataset.alone()).transpose()?;
+    if let Some(warning) = alone.as_ref().and_then(|alone| alone.warning.as_ref()) {
+        complain(format_args!("warning: {warning}"));
+    }
     let wanted = listed.clone().unwrap_or_else(|| (0..work.plan.parts()).collect());
     let before = work.dataset.state(wanted.iter().copied())?;
     for refused in &before.refused {

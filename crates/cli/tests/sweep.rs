@@ -144,6 +144,45 @@ fn parts_can_be_made_one_by_one_and_begin_reports_them() {
 }
 
 #[test]
+fn a_second_sweep_of_a_folder_is_refused_while_the_first_is_at_work() {
+    let scratch = scratch();
+    scratch.write("other.toml", GRID.replace("300 KB", "301 KB"));
+    scratch.run(&["sweep", "grid.toml", "--out", "alone"]);
+    let mut first = started(&scratch, &["sweep", "grid.toml", "--out", "out", "--threads", "1"]);
+    while finished(&scratch, "out") == 0 {
+        sleep(Duration::from_millis(1));
+    }
+    // The first is stopped, so that it is at work whatever the speed of the machine.
+    let signal = |name: &str| {
+        let kill = ["-c", "kill -s \"$1\" \"$2\"", "sh", name, &first.id().to_string()];
+        assert!(Command::new("sh").args(kill).status().expect("a shell").success());
+    };
+    signal("STOP");
+    let second = scratch.run(&["sweep", "grid.toml", "--out", "out"]);
+    let why = "error: out/_sweep.json: another sweep is at work on this dataset; expected its end, another folder, or --parts for a \
+               share of the work\n";
+    assert_eq!((second.code, &*second.err), (2, why));
+    let other = scratch.run(&["sweep", "other.toml", "--out", "out"]);
+    assert!(other.code == 2 && other.err.contains("the dataset is of another grid: "), "{other:?}");
+    // Workers make parts beside it, and reports are made.
+    assert_eq!(scratch.run(&["sweep", "grid.toml", "--out", "out", "--parts", "20-24"]).code, 0);
+    assert_eq!(scratch.run(&["sweep", "grid.toml", "--out", "out", "--begin"]).code, 0);
+    signal("CONT");
+    assert!(first.wait().expect("a child").success());
+    assert_eq!(dataset(&scratch, "out"), dataset(&scratch, "alone"));
+    // A lock ends with its process.
+    std::fs::remove_dir_all(scratch.path().join("out")).expect("removable");
+    let mut killed = started(&scratch, &["sweep", "grid.toml", "--out", "out", "--threads", "1"]);
+    while finished(&scratch, "out") == 0 {
+        sleep(Duration::from_millis(1));
+    }
+    killed.kill().expect("a child, or a zombie");
+    killed.wait().expect("a child");
+    assert_eq!(scratch.run(&["sweep", "grid.toml", "--out", "out"]).code, 0);
+    assert_eq!(dataset(&scratch, "out"), dataset(&scratch, "alone"));
+}
+
+#[test]
 fn a_grid_that_cannot_run_writes_nothing() {
     let scratch = scratch();
     scratch.write("bad.toml", GRID.replace("\"100 Mbit/s\"", "\"100 mbps\""));

@@ -137,7 +137,7 @@ impl fmt::Display for QuantityProblem {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
+        write!(f, "{}", clipped_to(LONGEST_FILE, &self.file))?;
         if let Some((line, column)) = self.position {
             write!(f, ":{line}:{column}")?;
         }
@@ -154,17 +154,18 @@ impl fmt::Display for Place {
 }
 
 impl fmt::Display for Error {
+    /// No part is longer than a message has room for, whatever texts of others it contains.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.place.to_string();
         if !place.is_empty() {
             write!(f, "{place}: ")?;
         }
-        write!(f, "{}", self.problem)?;
+        write!(f, "{}", clipped_to(LONGEST_PROBLEM, &self.problem.to_string()))?;
         if let Some(expected) = &self.expected {
-            write!(f, "; expected {expected}")?;
+            write!(f, "; expected {}", clipped_to(LONGEST_EXPECTED, expected))?;
         }
         if let Some(nearest) = &self.nearest {
-            write!(f, "; did you mean \"{nearest}\"?")?;
+            write!(f, "; did you mean \"{}\"?", clipped(nearest))?;
         }
         Ok(())
     }
@@ -249,11 +250,16 @@ impl Error {
 
 /// `text` as a message shows it: at most 80 characters, of a longer text its beginning and its length.
 pub fn clipped(text: &str) -> String {
-    if text.char_indices().nth(LONGEST_VALUE).is_none() {
+    clipped_to(LONGEST_VALUE, text)
+}
+
+/// `text` with at most `most` characters: of a longer text its beginning and its length.
+fn clipped_to(most: usize, text: &str) -> String {
+    if text.char_indices().nth(most).is_none() {
         return text.into();
     }
     let length = format!("… ({} characters)", text.chars().count());
-    cut(text, LONGEST_VALUE - length.chars().count()).to_owned() + &length
+    cut(text, most - length.chars().count()).to_owned() + &length
 }
 
 /// `text`, each word at most 20 characters: a message about the syntax of a file shows no more of its content.
@@ -303,5 +309,11 @@ const SHORTEST_PART: usize = 3;
 const LONGEST_NAME: usize = 64;
 /// Characters of a value in a message.
 const LONGEST_VALUE: usize = 80;
+/// Characters of a problem in a message, among them what it quotes.
+const LONGEST_PROBLEM: usize = 800;
+/// Characters of an expectation in a message: a list of all schemes and more.
+const LONGEST_EXPECTED: usize = 2000;
+/// Characters of the name of a file in a message.
+const LONGEST_FILE: usize = 1000;
 /// Characters of a word from a file whose syntax is wrong.
 const LONGEST_TOKEN: usize = 20;

@@ -14,15 +14,22 @@ part. The workers need Dask and the program, not this file.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+
+try:
+    import fcntl
+except ImportError:  # A system without these locks.
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -60,16 +67,54 @@ def make(program: str, grid: str, memory: str, parts: str) -> list[tuple[str, by
         return [(path.relative_to(out).as_posix(), path.read_bytes()) for path in sorted(out.glob("part=*/*.parquet"))]
 
 
+def lock(file: IO[bytes]) -> bool:
+    """Ask for the lock of a file, which ends with its process; false if another process has it.
+
+    A file system without locks gives it to everybody.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@contextlib.contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """Keep other sweeps out of a dataset, as the program does.
+
+    Raises:
+        RuntimeError: if another sweep is at work on it.
+    """
+    manifest = out / "_sweep.json"
+    with open(manifest, "rb+") as file:
+        if not lock(file):
+            raise RuntimeError(f"{manifest}: another sweep is at work on this dataset; expected its end, or another folder")
+        yield
+
+
 def write(out: Path, name: str, content: bytes) -> None:
     """Write a file of the dataset; it appears under its name only when it is whole."""
     path = out / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    for number in itertools.count():
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{number}.part")
+        try:
+            file = open(temporary, "xb")
+        except FileExistsError:
+            continue
+        with file:
+            # What is locked is no leftover of a process that has ended.
+            lock(file)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(temporary, path)
+        return
 
 
 def run(
@@ -147,7 +192,7 @@ def sweep(
 
     Raises:
         ValueError: if the grid is wrong, with the message of the program.
-        RuntimeError: if a part fails on a worker.
+        RuntimeError: if a part fails on a worker, or another sweep is at work on the dataset.
     """
     program = shutil.which(program) or program
 
@@ -163,7 +208,8 @@ def sweep(
     ranges = (part.partition("-") for part in report["open"].split(",") if part)
     jobs = (str(part) for low, _, high in ranges for part in range(int(low), int(high or low) + 1))
     text = json.loads(Path(out, "_sweep.json").read_text(encoding="utf-8"))["grid"]
-    run(client, jobs, program=program, grid=text, memory=memory, out=Path(out), written=written)
+    with alone(Path(out)):
+        run(client, jobs, program=program, grid=text, memory=memory, out=Path(out), written=written)
     report = begin()
     report["parts_before"], report["parts_made"] = before, report["parts_before"] - before
     return report

@@ -6,8 +6,8 @@ mod network;
 mod traffic;
 
 use firstflight_contract::Role;
-use firstflight_scenario::parse;
 use firstflight_scenario::scheme::labels_of;
+use firstflight_scenario::{Error, Problem, parse};
 
 /// Line number, replacement text, and message; `{startup}` and `{avoidance}` are the registered labels.
 type Case = (usize, &'static str, &'static str);
@@ -52,6 +52,27 @@ fn every_refusal_names_the_place_the_key_the_value_and_what_was_expected() {
 #[test]
 fn the_base_that_the_cases_change_is_valid() {
     parse(BASE, "base.toml").unwrap();
+}
+
+#[test]
+fn a_message_is_short_whatever_texts_of_others_it_quotes() {
+    let long = "b c ".repeat(25_000);
+    let error = |problem: Problem| Error::new(problem).to_string();
+    for message in [
+        error(Problem::Invalid(format!("the grid {long} is of another"))),
+        error(Problem::Unreadable(long.clone())),
+        error(Problem::Syntax(long.clone())),
+        error(Problem::NotImplemented(long.clone())),
+        Error::invalid("wrong").in_file(&long, Some((1, 2))).to_string(),
+        Error::invalid("wrong").expecting(format!("one of: {long}")).to_string(),
+        Error::invalid("wrong").near(Some(&long)).to_string(),
+        Error::invalid("wrong").at_key(&*long).with_value(long.clone()).to_string(),
+    ] {
+        assert!(message.contains("… (100") && message.chars().count() < 2100, "{}", message.chars().count());
+    }
+    // A list of all schemes stays whole.
+    let all = Error::unknown_name("scheme", "x", labels_of(&Role::ALL)).to_string();
+    assert!(all.ends_with(labels_of(&Role::ALL).last().expect("some")), "{all}");
 }
 
 #[test]

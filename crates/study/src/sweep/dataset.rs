@@ -7,20 +7,25 @@
 //!
 //! The first half of a file's name is its key: a hash of the version, of the grid and of the part's number. The second half is
 //! the hash of its bytes. A file is written under a temporary name and renamed when it is whole, so that a sweep that was
-//! killed at any point continues with the parts that are missing; a file with another key or other bytes is not used. The names
+//! killed at any point continues with the parts that are missing; a file with another key or other bytes is not used. The manifest
+//! is locked by the sweep that is at work, and a temporary file by the process that writes it. The names
 //! begin with `_` and `.` where readers of datasets are to ignore them.
 
+use std::fmt::Display;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use firstflight_results::{Table, parquet};
-use firstflight_scenario::file::open;
-use serde::{Deserialize, Serialize};
+use firstflight_scenario::clipped;
+use firstflight_scenario::file::read_text;
+use serde::Serialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::shared::{Lock, create_whole, lock, read_in_pieces, remove_leftovers, write_whole};
 use super::{Error, Halt, Plan, digest, wrong};
 use crate::host::{Host, Observe};
 use crate::progress::Progress;
@@ -31,6 +36,10 @@ const MANIFEST: &str = "_sweep.json";
 const FORMAT: u32 = 1;
 /// Hexadecimal digits of the key and of the hash in the name of a file.
 const DIGITS: usize = 16;
+/// No part is longer, bytes: it has at most a million rows of about a kilobyte.
+const LONGEST_PART: u64 = 4 << 30;
+/// No manifest is longer, bytes: a grid and its base have at most four mebibytes each.
+const LONGEST_MANIFEST: u64 = 64 << 20;
 
 /// The dataset of a plan.
 #[derive(Debug)]
@@ -40,7 +49,7 @@ pub struct Dataset {
 }
 
 /// Content of the manifest: equal for every executor and number of workers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Manifest {
     format: u32,
     title: String,
@@ -51,6 +60,15 @@ struct Manifest {
     parts: u64,
     /// The grid as a file that names no other.
     grid: String,
+}
+
+/// The sole sweep at work on a dataset.
+#[derive(Debug)]
+#[must_use]
+pub struct Alone {
+    _file: Option<File>,
+    /// Reason why other sweeps are not kept out.
+    pub warning: Option<String>,
 }
 
 /// State of some parts.
@@ -93,30 +111,44 @@ impl Dataset {
         };
         let path = folder.join(MANIFEST);
         let at = path.display().to_string();
-        let failed = |error: io::Error| wrong(&at, format!("cannot be written: {error}"));
-        match open(&path).and_then(io::read_to_string) {
-            Ok(text) => {
-                let unreadable = |error| wrong(&at, format!("not the manifest of a sweep: {error}"));
-                refuse_other(&at, &serde_json::from_str(&text).map_err(unreadable)?, &manifest)?;
+        // Another process may begin the same folder at the same time. One of them writes the manifest, and all others read it.
+        while !manifest.is_in(folder, &path, &at)? {
+            let failed = |error: io::Error| wrong(&at, format!("cannot be written: {error}"));
+            fs::create_dir_all(folder).map_err(failed)?;
+            let text = serde_json::to_string_pretty(&manifest).expect("texts and numbers") + "\n";
+            match create_whole(&path, text.as_bytes()) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => created.map_err(failed)?,
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let parts = fs::read_dir(folder).into_iter().flatten().flatten();
-                let part = parts
-                    .map(|entry| entry.file_name())
-                    .find(|name| name.to_string_lossy().starts_with("part="));
-                if let Some(part) = part {
-                    let at = folder.join(part).display().to_string();
-                    return Err(
-                        wrong(at, "a part of a dataset without manifest").expecting("a folder without parts")
-                    );
-                }
-                fs::create_dir_all(folder).map_err(failed)?;
-                let text = serde_json::to_string_pretty(&manifest).expect("texts and numbers") + "\n";
-                write_whole(&path, text.as_bytes()).map_err(failed)?;
-            }
-            Err(error) => return Err(wrong(&at, format!("cannot be read: {error}"))),
         }
         Ok(Self { folder: folder.into(), manifest })
+    }
+
+    /// Keeps other sweeps out of the dataset until the value is dropped or the process ends. Those who make single parts are not
+    /// kept out: they write the same bytes.
+    ///
+    /// # Errors
+    /// If another sweep is at work on the dataset.
+    pub fn alone(&self) -> Result<Alone, Error> {
+        let path = self.folder.join(MANIFEST);
+        let place = path.display();
+        // Locks over a network need a file that can be written.
+        let file = match File::options().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            // Nothing can be written, as the first part will show.
+            Err(_) => return Ok(Alone { _file: None, warning: None }),
+        };
+        match lock(&file) {
+            Lock::Ours => Ok(Alone { _file: Some(file), warning: None }),
+            Lock::Theirs => Err(wrong(place.to_string(), "another sweep is at work on this dataset")
+                .expecting("its end, another folder, or --parts for a share of the work")),
+            Lock::Without(error) => {
+                let warning = format!(
+                    "{place}: it cannot be locked ({error}), so no second sweep is kept out of the folder"
+                );
+                Ok(Alone { _file: None, warning: Some(warning) })
+            }
+        }
     }
 
     /// Number of parts.
@@ -172,20 +204,25 @@ impl Dataset {
     }
 
     /// Length of the file of a part; the reason why the file is not used.
-    fn check(&self, part: u64, path: &Path) -> io::Result<Result<u64, &'static str>> {
+    fn check(&self, part: u64, path: &Path) -> io::Result<Result<u64, String>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let Some((key, sum)) = name.strip_suffix(".parquet").and_then(|name| name.split_once('-')) else {
-            return Ok(Err("not the name of a part"));
+            return Ok(Err("not the name of a part".into()));
         };
         if key != self.key(part) {
-            return Ok(Err("of another version, grid or part"));
+            return Ok(Err("of another version, grid or part".into()));
         }
-        let bytes = fs::read(path)?;
-        Ok(if sum == sum_of(&bytes) {
-            Ok(bytes.len() as u64)
-        } else {
-            Err("damaged: its bytes are not those of its name")
-        })
+        let mut hash = Sha256::new();
+        match read_in_pieces(path, LONGEST_PART, |piece| hash.update(piece)) {
+            Ok(length) if digits(hash) == sum => Ok(Ok(length)),
+            Ok(_) => Ok(Err("damaged: its bytes are not those of its name".into())),
+            Err(error) => match error.kind() {
+                // A device, a pipe, a link to nothing.
+                io::ErrorKind::InvalidInput | io::ErrorKind::NotFound => Ok(Err(error.to_string())),
+                io::ErrorKind::FileTooLarge => Ok(Err(format!("longer than {LONGEST_PART} bytes"))),
+                _ => Err(error),
+            },
+        }
     }
 
     /// Makes these parts in their order, and writes each when it is whole. A file that is not used is removed once its part is
@@ -264,16 +301,11 @@ impl Dataset {
         Ok(())
     }
 
-    /// Removes what killed processes have left beside the finished parts. No process may be at work on the dataset.
+    /// Removes what killed processes have left beside the finished parts.
     pub fn remove_leftovers(&self) {
         let parts = (0..self.parts()).map(|part| self.folder_of(part));
         for folder in parts.chain([self.folder.clone()]) {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                let name = entry.file_name().to_string_lossy().into_owned();
-                if name.starts_with('.') && name.ends_with(TEMPORARY) {
-                    let _ = fs::remove_file(entry.path());
-                }
-            }
+            remove_leftovers(&folder);
         }
     }
 
@@ -287,23 +319,69 @@ impl Dataset {
     }
 }
 
-/// Refuses the manifest of another dataset.
-fn refuse_other(place: &str, found: &Manifest, wanted: &Manifest) -> Result<(), Error> {
-    let refused = |what: &str, found: &dyn std::fmt::Display, wanted: &dyn std::fmt::Display| {
-        let problem = format!("the dataset is of another {what}: {found}, and this is {wanted}");
-        Err(wrong(place, problem).expecting("another folder, or one without dataset"))
-    };
-    if found.grid_sha256 != wanted.grid_sha256 {
-        return refused("grid", &found.grid_sha256, &wanted.grid_sha256);
+impl Manifest {
+    /// Whether the manifest is in its folder; `false` if the folder is empty, or there is none.
+    ///
+    /// # Errors
+    /// If there is another one, or parts without one.
+    fn is_in(&self, folder: &Path, path: &Path, at: &str) -> Result<bool, Error> {
+        let read = || match read_text(path, LONGEST_MANIFEST) {
+            Ok(text) => self.refuse_other(at, &text).map(|()| true),
+            Err(_) if path.symlink_metadata().is_err_and(|it| it.kind() == io::ErrorKind::NotFound) => {
+                Ok(false)
+            }
+            Err(why) => Err(wrong(at, format!("cannot be read: {why}"))),
+        };
+        if read()? {
+            return Ok(true);
+        }
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let part = entries.into_iter().find(|name| name.to_string_lossy().starts_with("part="));
+        match part {
+            // The manifest may have come before the part, after it was looked for.
+            Some(part) if !read()? => {
+                let at = folder.join(part).display().to_string();
+                Err(wrong(at, "a part of a dataset without manifest").expecting("a folder without parts"))
+            }
+            part => Ok(part.is_some()),
+        }
     }
-    if found.version != wanted.version {
-        return refused("version", &found.version, &wanted.version);
+
+    /// Refuses the text of another manifest.
+    fn refuse_other(&self, place: &str, text: &str) -> Result<(), Error> {
+        let unreadable = |why: &dyn Display| wrong(place, format!("not the manifest of a sweep: {why}"));
+        let found: Value = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        let own = serde_json::to_value(self).expect("texts and numbers");
+        let shown = |value: &Value| match value {
+            Value::String(text) => clipped(text),
+            other => clipped(&other.to_string()),
+        };
+        // The order decides which of several differences is named.
+        for (key, of_dataset) in
+            [("format", true), ("grid_sha256", true), ("version", true)].into_iter().chain(OTHERS)
+        {
+            let (own, Some(found)) = (&own[key], found.get(key)) else {
+                return Err(unreadable(&format_args!("it has no {key}")));
+            };
+            if own == found {
+                continue;
+            }
+            let (found, own) = (shown(found), shown(own));
+            let error = if of_dataset {
+                let what = key.trim_end_matches("_sha256");
+                wrong(place, format!("the dataset is of another {what}: {found}, and this is {own}"))
+            } else {
+                wrong(place, format!("damaged: its {key} is {found}, and that of its grid is {own}"))
+            };
+            return Err(error.expecting("another folder, or one without dataset"));
+        }
+        Ok(())
     }
-    if found != wanted {
-        return refused("format", &found.format, &wanted.format);
-    }
-    Ok(())
 }
+
+/// Keys of the manifest that follow from its grid.
+const OTHERS: [(&str, bool); 5] =
+    [("title", false), ("cells", false), ("runs", false), ("parts", false), ("grid", false)];
 
 /// The Parquet files of a folder, ascending by name; none if there is no folder.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -324,20 +402,12 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn sum_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
+    digits(Sha256::new_with_prefix(bytes))
 }
 
-/// End of the names of files that are being written.
-const TEMPORARY: &str = ".part";
-
-/// Writes a file that appears under its name only when it is whole.
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.{}{TEMPORARY}", std::process::id()));
-    let mut file = File::create(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)
+/// The beginning of a hash, in hexadecimal.
+fn digits(hash: Sha256) -> String {
+    hash.finalize().iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Numbers as ranges: `0-3,7`. The numbers are ascending.

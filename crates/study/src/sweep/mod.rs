@@ -42,6 +42,8 @@ mod job;
 mod plan;
 pub(crate) mod sample;
 mod settings;
+#[cfg(feature = "files")]
+mod shared;
 mod store;
 mod unit;
 
@@ -57,7 +59,7 @@ pub use array::{Array, Dimension, Mismatch};
 pub use axis::{Axis, Point, leading_number};
 pub use columns::{FactorColumn, assign};
 #[cfg(feature = "files")]
-pub use dataset::{Dataset, Made, State, ranges};
+pub use dataset::{Alone, Dataset, Made, State, ranges};
 pub use error::{Error, within, wrong};
 pub use grid::{Grid, MEASURES, Replications, Sample, refresh, schema_text};
 pub use job::{Job, Key, Task, execute, work};
