@@ -449,8 +449,8 @@ fn a_capture_of_tunnels_has_the_values_of_the_one_without() {
             .unwrap();
         ethernet(0x86dd, &outer)
     };
-    let wraps: [&dyn Fn(&[u8]) -> Vec<u8>; 2] = [&pppoe, &gre];
-    for wrap in wraps {
+    for tunnel in [0, 1] {
+        let wrap = |packet: &[u8]| if tunnel == 0 { pppoe(packet) } else { gre(packet) };
         let wrapped: Vec<_> = packets.iter().map(|(us, tcp)| (*us, wrap(&tcp.v4()))).collect();
         let capture = read_bytes(&pcap_of(1, &wrapped)).unwrap();
         assert_eq!(capture.warnings, [""; 0]);

@@ -25,19 +25,23 @@ pub(super) fn strip(link_type: u32, part: Part<'_>) -> Result<(Inner, Part<'_>),
         }
         113 => {
             let (head, rest) = part.split::<16>()?;
-            cooked(number(head, 14), rest)
+            cooked(number(head, 14), rest)?
         }
         276 => {
             let (head, rest) = part.split::<20>()?;
-            cooked(number(head, 0), rest)
+            cooked(number(head, 0), rest)?
         }
         219 => (Inner::Mpls, part),
         other => return Err(Passed::Link(other)),
     })
 }
 
-/// Protocol of a cooked header: an EtherType, or 4 for the frames of IEEE 802.2.
-fn cooked(protocol: u16, rest: Part<'_>) -> (Inner, Part<'_>) {
+/// Protocol of a cooked header: an EtherType, or 4 for the frames of IEEE 802.2; other small numbers are those of links without IP.
+fn cooked(protocol: u16, rest: Part<'_>) -> Result<(Inner, Part<'_>), Passed> {
     let llc = u16::try_from(rest.wire.min(1500)).unwrap_or(1500);
-    (Inner::Type(if protocol == 4 { llc } else { protocol }), rest)
+    match protocol {
+        4 => Ok((Inner::Type(llc), rest)),
+        0..1536 => Err(Passed::NotTcp),
+        number => Ok((Inner::Type(number), rest)),
+    }
 }

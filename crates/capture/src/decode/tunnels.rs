@@ -104,6 +104,9 @@ impl Decoder {
 
     /// IEEE 802.2: access points of destination and source, control; with SNAP an organisation and an EtherType of it.
     fn llc(&mut self, part: Part<'_>, route: Route) -> Result<Content, Passed> {
+        if part.wire < 3 {
+            return Err(Passed::NotTcp);
+        }
         let (head, rest) = part.split::<3>()?;
         match head {
             [0xaa, 0xaa, 0x03] => {

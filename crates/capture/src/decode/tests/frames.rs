@@ -48,7 +48,7 @@ pub(super) fn ip(
 ) -> Wrapped {
     match (from, to) {
         (IpAddr::V4(from), IpAddr::V4(to)) => ipv4((from, to), protocol, id, payload, stated, fragment),
-        (IpAddr::V6(from), IpAddr::V6(to)) => ipv6((from, to), protocol, payload, stated, fragment),
+        (IpAddr::V6(from), IpAddr::V6(to)) => ipv6((from, to), protocol, id, payload, stated, fragment),
         _ => unreachable!("both ends have one version"),
     }
 }
@@ -61,17 +61,20 @@ fn ipv4(
     stated: bool,
     fragment: Option<Fragment>,
 ) -> Wrapped {
-    let total = if stated { (payload.bytes.len() + 20) as u16 } else { 0 };
+    // a security option of four bytes (RFC 1108) and padding, in some
+    let options: &[u8] = if id.is_multiple_of(7) { &[0x82, 4, 0, 0, 1, 1, 1, 0] } else { &[] };
+    let total = if stated { (payload.bytes.len() + 20 + options.len()) as u16 } else { 0 };
     let (id, place) = match fragment {
         Some((id, at, more)) => (id as u16, (at / 8) as u16 | u16::from(more) << 13),
         None => (id, 0),
     };
-    let mut head = vec![0x45, 0];
+    let mut head = vec![0x45 + options.len() as u8 / 4, 0];
     for half in [total, id, place, 64 << 8 | u16::from(protocol), 0] {
         head.extend(half.to_be_bytes());
     }
     head.extend(from.octets());
     head.extend(to.octets());
+    head.extend(options);
     let sum = checksum(&head).to_be_bytes();
     head[10..12].copy_from_slice(&sum);
     payload.behind(IPV4, &head)
@@ -80,17 +83,22 @@ fn ipv4(
 fn ipv6(
     (from, to): (Ipv6Addr, Ipv6Addr),
     protocol: u8,
+    id: u16,
     payload: Wrapped,
     stated: bool,
     fragment: Option<Fragment>,
 ) -> Wrapped {
     let mut extension = vec![];
-    let mut next = protocol;
+    let mut next = if fragment.is_some() { 44 } else { protocol };
+    // options of the destination, all of them padding, in some
+    if id.is_multiple_of(7) {
+        extension.extend([next, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        next = 60;
+    }
     if let Some((id, at, more)) = fragment {
         extension.extend([protocol, 0]);
         extension.extend(((at as u16) | u16::from(more)).to_be_bytes());
         extension.extend(id.to_be_bytes());
-        next = 44;
     }
     let length = if stated { (payload.bytes.len() + extension.len()) as u16 } else { 0 };
     let mut head = vec![0x60, 0, 0, 0];

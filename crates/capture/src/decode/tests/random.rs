@@ -220,12 +220,12 @@ impl Generator {
             if self.random.one_in(2) {
                 parts.reverse();
             }
-            // the fragment header of IPv6 is part of the packet
-            packet.ip_len += if from.is_ipv6() { 8 } else { 0 };
-            let last = parts.len() - 1;
+            let (last, tcp_len) = (parts.len() - 1, payload.bytes.len());
             for (index, (at, more, part)) in parts.into_iter().enumerate() {
                 let place = Some((u32::from(id) | 0x7000_0000, at, more));
+                let len = part.bytes.len();
                 let part = frames::ip((from, to), 6, id, part, true, place);
+                packet.ip_len = (part.bytes.len() - len + tcp_len) as u32;
                 self.write(connection, part, (index == last).then(|| packet.clone()));
                 self.at_us += 1;
             }
@@ -234,6 +234,7 @@ impl Generator {
         // segmentation offload may leave the length field at zero
         let stated = packet.payload < 100 || !self.random.one_in(8);
         let packet_of_ip = frames::ip((from, to), 6, id, payload, stated, None);
+        packet.ip_len = packet_of_ip.bytes.len() as u32;
         self.write(connection, packet_of_ip, Some(packet));
     }
 
@@ -333,7 +334,6 @@ impl Generator {
         bytes.extend(window.to_be_bytes());
         bytes.extend([0; 4]);
         bytes.extend(&options);
-        let header = bytes.len() as u32;
         bytes.resize(bytes.len() + segment.len, 0x5a);
         let packet = TcpPacket {
             from: own.address,
@@ -343,7 +343,8 @@ impl Generator {
             window,
             flags: Flags(flags),
             payload: segment.len as u32,
-            ip_len: header + segment.len as u32 + if own.address.is_ipv4() { 20 } else { 40 },
+            // as its IP packet has it
+            ip_len: 0,
             ip_id: None,
             hops: 64,
             timestamps: stamps,
