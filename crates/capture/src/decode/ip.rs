@@ -139,9 +139,9 @@ impl Decoder {
         let outer = UdpPacket::new(ip.from, ip.to, part.data, part.wire).ok_or(Passed::NotTcp)?;
         let body = part.skip(8)?;
         if let Some(found) = tunnels::in_udp(outer.to.port(), body) {
-            let (inner, body, kind, id) = found?;
-            let route = Route { guessed: true, ..route.through(kind, id)? };
-            let content = self.follow(inner, body, route);
+            let content = found.and_then(|(inner, body, kind, id)| {
+                self.follow(inner, body, Route { guessed: true, ..route.through(kind, id)? })
+            });
             if tunnels::is_plausible(&content) {
                 return content;
             }

@@ -35,6 +35,8 @@ pub(super) mod kind {
     pub(super) const MPLS_IN_UDP: u32 = 18;
     pub(super) const NSH: u32 = 19;
     pub(super) const REDUNDANCY: u32 = 20;
+    pub(super) const LISP: u32 = 21;
+    pub(super) const TZSP: u32 = 22;
 }
 
 const IPV4: u16 = 0x0800;
@@ -294,12 +296,15 @@ const L2TP: u16 = 1701;
 const TEREDO: u16 = 3544;
 const GUE: u16 = 6080;
 const MPLS: u16 = 6635;
+const LISP: u16 = 4341;
+const TZSP: u16 = 37_008;
 const IPSEC: u16 = 4500;
 const WIREGUARD: u16 = 51_820;
 
 /// Whether a tunnel listens at this UDP port.
 pub(super) fn is_port(port: u16) -> bool {
-    [VXLAN, VXLAN_OLD, VXLAN_GPE, GENEVE, GTP, L2TP, TEREDO, GUE, MPLS, IPSEC, WIREGUARD].contains(&port)
+    [VXLAN, VXLAN_OLD, VXLAN_GPE, GENEVE, GTP, L2TP, TEREDO, GUE, MPLS, LISP, TZSP, IPSEC, WIREGUARD]
+        .contains(&port)
 }
 
 /// The tunnel of a UDP packet to this port, if its header has the fixed values of one. `part` follows the header of UDP.
@@ -312,6 +317,9 @@ pub(super) fn in_udp(port: u16, part: Part<'_>) -> Option<Found<'_>> {
         TEREDO => teredo(part),
         GUE => gue(part),
         MPLS => Some(Ok((Inner::Mpls, part, kind::MPLS_IN_UDP, 0))),
+        // RFC 9300: flags, nonce or versions (3 bytes), instance or locators (4)
+        LISP => Some(part.skip(8).map(|rest| (Inner::Ip, rest, kind::LISP, 0))),
+        TZSP => tzsp(part),
         // RFC 3948: four zeros precede a key exchange, and a keep-alive has one byte; all else is ESP
         IPSEC => {
             let (head, _) = part.split::<4>().ok()?;
@@ -434,4 +442,29 @@ fn gue(part: Part<'_>) -> Option<Found<'_>> {
         }
         _ => None,
     }
+}
+
+/// Frames that a sniffer sends on (TaZmen Sniffer Protocol): version 1, type 0 for a received packet, the link (2 bytes, 1 for
+/// Ethernet), and tags up to one of type 1. Those of types 0 and 1 are a byte, others have a length.
+fn tzsp(part: Part<'_>) -> Option<Found<'_>> {
+    let (head, rest) = part.split::<4>().ok()?;
+    if *head != [1, 0, 0, 1] {
+        return None;
+    }
+    let found = move || {
+        let mut rest = rest;
+        for _ in 0..4 * super::MOST_LAYERS {
+            let (&[tag], behind) = rest.split::<1>()?;
+            rest = match tag {
+                0 => behind,
+                1 => return Ok((Inner::Ethernet, behind, kind::TZSP, 0)),
+                _ => {
+                    let (&[len], behind) = behind.split::<1>()?;
+                    behind.skip(len.into())?
+                }
+            };
+        }
+        Err(Passed::Damaged)
+    };
+    Some(found())
 }

@@ -135,7 +135,7 @@ fn tunnel_ends(v6: bool) -> (IpAddr, IpAddr) {
 fn udp(port: u16, payload: Wrapped) -> Wrapped {
     let length = (payload.bytes.len() + 8) as u16;
     let head: Vec<u8> =
-        [49_152 + port, port, length, 0].iter().flat_map(|half: &u16| half.to_be_bytes()).collect();
+        [49_152 + port % 16_000, port, length, 0].iter().flat_map(|half: &u16| half.to_be_bytes()).collect();
     payload.behind(0, &head)
 }
 
@@ -194,10 +194,12 @@ pub(super) enum Kind {
     Teredo,
     Gue,
     MplsInUdp,
+    Lisp,
+    Tzsp,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 31] = [
+    pub(super) const ALL: [Self; 33] = [
         Self::Vlan,
         Self::ProviderVlan,
         Self::OldVlan,
@@ -229,6 +231,8 @@ impl Kind {
         Self::Teredo,
         Self::Gue,
         Self::MplsInUdp,
+        Self::Lisp,
+        Self::Tzsp,
     ];
 
     /// Whether tshark 4.0 reads it.
@@ -366,6 +370,9 @@ impl Kind {
                 let protocol = if inner.number == IPV4 { 4 } else { 41 };
                 in_udp(6080, inner.behind(0, &[1, protocol, 0, 0, 9, 9, 9, 9]))
             }
+            Self::Lisp if inner.is_ip() => in_udp(4341, inner.behind(0, &[0x80, 1, 2, 3, 0, 0, 0, 1])),
+            // a signal strength of one byte, padding, the end
+            Self::Tzsp => in_udp(37_008, ethernet(inner, 0).behind(0, &[1, 0, 0, 1, 10, 1, 0xc4, 0, 1])),
             Self::MplsInUdp if inner.is_ip() => in_udp(6635, inner.behind(0, &[0, 3, 0x21, 64])),
             _ => return None,
         })

@@ -165,6 +165,38 @@ fn random_captures_have_the_connections_bytes_and_retransmissions_that_were_writ
     assert!(compared > 150, "{compared}");
 }
 
+#[test]
+fn damaged_frames_give_no_packet_that_is_longer_than_any_frame_may_be() {
+    let (mut decoder, mut read, mut not) = (Decoder::default(), 0, 0);
+    for seed in seeds(300) {
+        let mut random = Random(seed ^ 0xbad);
+        for frame in case(seed).frames {
+            for _ in 0..4 {
+                let mut bytes = frame.bytes[..frame.kept].to_vec();
+                for _ in 0..1 + random.below(3) {
+                    // most headers lie in the first 120 bytes
+                    let at = random.below(120.min(bytes.len() as u64)) as usize;
+                    bytes[at] = [0, 0xff, bytes[at] ^ 1 << random.below(8), random.below(256) as u8]
+                        [random.below(4) as usize];
+                }
+                bytes.truncate(1 + random.below(2 * bytes.len() as u64) as usize);
+                let at = Some(Nanos(frame.at_us * 1000));
+                match decoder.decode(at, frame.link_type, &bytes, random.below(70_000) as u32) {
+                    Content::Tcp(packet) => {
+                        assert!(
+                            packet.payload <= packet.ip_len && packet.ip_len <= 1 << 20,
+                            "seed {seed}: {packet:?}"
+                        );
+                        read += 1;
+                    }
+                    _ => not += 1,
+                }
+            }
+        }
+    }
+    assert!(read > 10_000 && not > 10_000, "{read} {not}");
+}
+
 /// Fields of a TCP packet as tshark names them, in the order of `fields_of`.
 const FIELDS: [&str; 11] = [
     "frame.number",

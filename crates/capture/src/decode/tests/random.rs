@@ -232,7 +232,7 @@ impl Generator {
             return;
         }
         // segmentation offload may leave the length field at zero
-        let stated = packet.payload < 100 || !self.random.one_in(8);
+        let stated = packet.payload < 100 || !connection.kinds.is_empty() || !self.random.one_in(8);
         let packet_of_ip = frames::ip((from, to), 6, id, payload, stated, None);
         packet.ip_len = packet_of_ip.bytes.len() as u32;
         self.write(connection, packet_of_ip, Some(packet));
