@@ -64,6 +64,101 @@ fn a_capture_gives_the_same_answer_in_every_form() {
 }
 
 #[test]
+fn a_name_stands_for_the_files_of_its_ring() {
+    let scratch = Scratch::new();
+    let whole = shipped("p2-reno-30KB.pcap");
+    let [first, rest] = split(&whole, 20);
+    let [second, third] = split(&rest, 10);
+    scratch.write("expected.pcap", &whole);
+    let expected = compare(&scratch, &["expected.pcap"], b"").json();
+    // -C without -W; the same with -z gzip, whose last file is not compressed; -b of dumpcap; -c of editcap; -G
+    let rings: [(&str, [&str; 3]); 7] = [
+        ("c/day.pcap", ["c/day.pcap", "c/day.pcap1", "c/day.pcap2"]),
+        ("n/eth0", ["n/eth0", "n/eth01", "n/eth02"]),
+        ("z/day.pcap", ["z/day.pcap.gz", "z/day.pcap1.gz", "z/day.pcap2"]),
+        ("w/day.pcap", ["w/day.pcap00", "w/day.pcap01", "w/day.pcap02"]),
+        (
+            "d/day.pcapng",
+            [
+                "d/day_00009_20261127190000.pcapng",
+                "d/day_00010_20261127190001.pcapng",
+                "d/day_00011_20261127190001.pcapng",
+            ],
+        ),
+        (
+            "e/day.pcap",
+            [
+                "e/day_00000_20261127190000.pcap",
+                "e/day_00001_20261127190000.pcap",
+                "e/day_00002_20261127190001.pcap",
+            ],
+        ),
+        ("g/day-%H%M.pcap", ["g/day-2359.pcap", "g/day-0000.pcap", "g/day-0000.pcap1"]),
+    ];
+    for (name, files) in rings {
+        for (file, bytes) in files.iter().zip([&first, &second, &third]) {
+            scratch.write(file, if file.ends_with(".gz") { gzip(bytes) } else { bytes.clone() });
+        }
+        let found = compare(&scratch, &[name], b"").json();
+        let title = format!("{} and 2 more files", files[0].rsplit('/').next().expect("a name"));
+        assert_eq!(found["title"], title, "{name}");
+        for part in ["connections", "results", "warnings"] {
+            assert_eq!(found[part], expected[part], "{name}");
+        }
+        // one of its files alone, not the first; the first file of -G and a name without an ending do not show their ring
+        let alone = compare(&scratch, &[files[1]], b"");
+        let is_named = alone.err.contains("2 of the 3 files of its ring are not read");
+        assert_eq!(is_named, !name.starts_with(['g', 'n']), "{name}: {}", alone.err);
+    }
+}
+
+#[test]
+fn files_that_do_not_follow_the_first_of_a_ring_are_named() {
+    let scratch = Scratch::new();
+    let whole = shipped("p2-reno-30KB.pcap");
+    let [first, second] = split(&whole, 20);
+    // an older capture left its second file; another one is no capture; a ring of -W has numbers from 0 on
+    let [older, newer] = split(&whole, 5);
+    scratch.write("old/day.pcap", &newer);
+    scratch.write("old/day.pcap1", &older);
+    scratch.write("text/day.pcap", &whole);
+    scratch.write("text/day.pcap1", "notes");
+    scratch.write("other/day.pcap", &whole);
+    scratch.write("other/day.pcap00", &second);
+    // the copies of editcap beside their original
+    scratch.write("parts/day.pcap", &whole);
+    scratch.write("parts/day_00000_20261127190000.pcap", &first);
+    // the eleventh file is none of the second
+    scratch.write("many/day.pcap1", &whole);
+    scratch.write("many/day.pcap11", &second);
+    let cases = [
+        (
+            "old/day.pcap",
+            Some(
+                "old/day.pcap1: the file has the name of the next file of old/day.pcap and begins before it",
+            ),
+        ),
+        (
+            "text/day.pcap",
+            Some("text/day.pcap1: the file has the name of the next file of text/day.pcap and is no capture"),
+        ),
+        ("other/day.pcap", Some("other/day.pcap: one file beside it has its name and a number")),
+        ("parts/day.pcap", None),
+        ("many/day.pcap1", Some("many/day.pcap1: 1 of the 2 files of its ring is not read")),
+    ];
+    for (name, warning) in cases {
+        let run = compare(&scratch, &[name], b"");
+        let found: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+        assert_eq!(found["title"], name.rsplit('/').next().expect("a name"));
+        let said =
+            found["warnings"].as_array().into_iter().flatten().any(|it| {
+                it.as_str().is_some_and(|it| warning.is_some_and(|warning| it.starts_with(warning)))
+            });
+        assert_eq!((run.code, said), (0, warning.is_some()), "{name}: {}", run.err);
+    }
+}
+
+#[test]
 fn the_digest_of_several_files_is_that_of_their_bytes_in_a_row() {
     let scratch = Scratch::new();
     let whole = shipped("p2-reno-30KB.pcap");

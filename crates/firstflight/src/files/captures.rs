@@ -1,5 +1,6 @@
 //! Captures of one file, of several, of a folder, of the ring of `tcpdump -C`, or on standard input, read as one.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
@@ -12,6 +13,8 @@ use firstflight_scenario::{Error, file};
 use firstflight_study::compare::is_capture;
 use firstflight_study::progress::Progress;
 use sha2::{Digest, Sha256};
+
+use super::rings::{self, Ring, ring};
 
 /// Name of standard input on the command line.
 pub const STANDARD_INPUT: &str = "-";
@@ -29,24 +32,7 @@ fn has_name_of_one(path: &Path) -> bool {
     let packed = [".gz", ".zst", ".xz", ".bz2", ".lz4", ".zip"];
     let name = packed.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    [".pcap", ".pcapng", ".cap"].iter().any(|end| name.ends_with(end))
-}
-
-/// Files of a ring, `x.pcap0`, `x.pcap1` and so on, if `path` is `x.pcap` and does not exist.
-pub(super) fn ring(path: &Path) -> Vec<PathBuf> {
-    let Some(name) = path.file_name().filter(|_| !path.exists()) else { return vec![] };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = name.to_string_lossy();
-    let is_next = |entry: &Path| {
-        let found = entry.file_name().unwrap_or_default().to_string_lossy();
-        let rest = found.strip_prefix(&*name).unwrap_or_default();
-        let digits = rest.strip_suffix(".gz").or(rest.strip_suffix(".zst")).unwrap_or(rest);
-        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| is_next(path)).collect();
-    files.sort();
-    files
+    rings::CAPTURES.iter().any(|end| name.ends_with(end))
 }
 
 /// Files to read as one capture.
@@ -60,10 +46,9 @@ impl Files {
     /// Adds a file, the captures of a folder or the files of a ring.
     fn add(&mut self, path: &Path) -> Result<(), Error> {
         if !path.is_dir() {
-            match ring(path) {
-                files if files.is_empty() => self.paths.push(path.into()),
-                files => self.paths.extend(files),
-            }
+            let Ring { files, warnings } = ring(path);
+            self.warnings.extend(warnings);
+            self.paths.extend(if files.is_empty() { vec![path.into()] } else { files });
             return Ok(());
         }
         let entries = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
@@ -96,7 +81,8 @@ impl Files {
             return Ok(());
         }
         self.paths.sort();
-        self.paths.dedup();
+        let mut known = BTreeSet::new();
+        self.paths.retain(|path| known.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
         let timed = std::mem::take(&mut self.paths).into_iter().map(|path| {
             let file = file::open(&path).map_err(|error| unreadable(&path, &error))?;
             let time = first_packet_time(file, &path).map_err(invalid)?;
@@ -106,6 +92,25 @@ impl Files {
         timed.sort();
         self.paths = timed.into_iter().map(|(_, path)| path).collect();
         Ok(())
+    }
+
+    /// Names the rings of which only some files are read.
+    fn name_partial_rings(&mut self) {
+        let mut told = BTreeSet::new();
+        for path in &self.paths {
+            let Some(whole) = rings::whole(path).filter(|whole| told.insert(whole.clone())) else { continue };
+            let files = ring(&whole).files;
+            let missing = files.iter().filter(|file| !self.paths.contains(file)).count();
+            if missing > 0 {
+                self.warnings.push(format!(
+                    "{}: {missing} of the {} files of its ring {} not read; {} stands for all of them",
+                    path.display(),
+                    files.len(),
+                    if missing == 1 { "is" } else { "are" },
+                    whole.display()
+                ));
+            }
+        }
     }
 
     /// Name of all files together.
@@ -135,14 +140,15 @@ pub fn names_captures(path: &Path) -> io::Result<bool> {
     if path.as_os_str() == OsStr::new(STANDARD_INPUT) {
         return Ok(false);
     }
-    if path.is_dir() || !ring(path).is_empty() {
+    if path.is_dir() || !path.exists() && !ring(path).files.is_empty() {
         return Ok(true);
     }
     let file = file::open(path)?;
     Ok(has_name_of_one(path) || unpacked_head(file, 4).map_or(true, |head| is_capture(&head)))
 }
 
-/// Reads the captures `named` as one: files, folders of captures, the files of a ring, or `-` for standard input. The digest is
+/// Reads the captures `named` as one: files, folders of captures, the files of a ring by the name that they were made from, or `-` for
+/// standard input. The digest is
 /// that of their bytes one after another. `progress` counts bytes, of a total of 0 if their number is unknown; what is read until
 /// it is [stopped](Progress::stopped) is the capture.
 ///
@@ -172,6 +178,7 @@ pub fn read(named: &[&Path], progress: &dyn Progress) -> Result<(InputFile, Capt
         files.add(path)?;
     }
     files.sort()?;
+    files.name_partial_rings();
     let sizes = files.paths.iter().map(|path| fs::metadata(path).map_or(0, |data| data.len()));
     progress.begin("reading", sizes.sum());
     for path in &files.paths {

@@ -1,6 +1,7 @@
 //! Inputs from files: captures, scenarios and presets, recognised by name and content.
 
 mod captures;
+mod rings;
 
 use std::ffi::OsString;
 use std::io;
@@ -51,7 +52,7 @@ fn no_capture(path: &Path, schemes: &Schemes) -> Result<Option<Input>, Error> {
     // A folder with the name of a preset does not hide the preset.
     match preset(&named) {
         Ok(preset) if !path.exists() || path.is_dir() => return Ok(Some(Input::Preset(preset))),
-        Err(_) if !path.exists() && captures::ring(path).is_empty() => {
+        Err(_) if !path.exists() && rings::ring(path).files.is_empty() => {
             return Err(Error::invalid(neither(&named)));
         }
         _ => {}
@@ -77,7 +78,7 @@ fn refuse_beside_captures(path: &Path) -> Result<(), Error> {
     if named == STANDARD_INPUT {
         return Err(wrong("standard input"));
     }
-    if !path.exists() && captures::ring(path).is_empty() {
+    if !path.exists() && rings::ring(path).files.is_empty() {
         return Err(match preset(&named) {
             Ok(_) => wrong("a path preset"),
             Err(_) => Error::invalid(format!("{named}: there is no such file")),
