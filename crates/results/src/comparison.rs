@@ -42,6 +42,24 @@ object! {
         provenance: Provenance => nested,
         /// Facts that limit the trust in the numbers, most important first.
         warnings: Vec<String> => nested,
+        /// Packets of the capture that may have carried TCP and could not be read, by file and reason; absent if there are none.
+        @(default, skip_serializing_if = "Vec::is_empty") passed_over: Vec<PassedOver> => nested,
+    }
+}
+
+object! {
+    /// Packets of a file that may have carried TCP and could not be read, for one reason.
+    pub struct PassedOver: Eq = "passed over" {
+        /// Name of the file, as it was given.
+        file: String,
+        /// What could not be read: `headers cut off by the capture`, `TCP options cut off by the capture` (these packets are used
+        /// without them), `IP fragments without the others of their packet`, `first IP fragments alone`, `IPsec ESP`, `EtherType
+        /// 0x1234`, `IP protocol 94`, `link type 127` and the like.
+        what: String,
+        /// Packets.
+        packets: u64 ["packets"],
+        /// Their bytes on the wire.
+        bytes: u64 ["bytes"],
     }
 }
 
@@ -703,6 +721,7 @@ mod tests {
             same: vec![],
             provenance: Provenance::default(),
             warnings: vec![],
+            passed_over: vec![],
         };
         let groups = |comparison: &Comparison| {
             serde_json::to_value(comparison).expect("serialisable").get("groups").cloned()

@@ -6,7 +6,7 @@ use crate::column::{Column, Field, Record};
 use crate::{
     Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, ForAllSizes,
     Harm, InputFile, KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult,
-    NetworkRow, PairedDifference, PathEstimate, PathResult, Provenance, Recommended, Reordering,
+    NetworkRow, PairedDifference, PassedOver, PathEstimate, PathResult, Provenance, Recommended, Reordering,
     ReplicationRow, ResultRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex,
     StartupExit, SweepResult, SweepRow, Table, TypicalExit, Validity, WindowRow,
 };
@@ -109,6 +109,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<LinkMeans>(),
     Object::of::<Mean>(),
     Object::of::<Comparison>(),
+    Object::of::<PassedOver>(),
     Object::of::<PathResult>(),
     Object::of::<KindWeight>(),
     Object::of::<Reordering>(),

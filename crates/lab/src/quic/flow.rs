@@ -165,9 +165,9 @@ impl Flow {
 
     fn account(&self) -> Account {
         let connections = self.log.connections();
-        let records = connections.first().map_or(vec![], |connection| {
-            timed(self.since_start(connection.opened), &connection.records)
-        });
+        let records = connections
+            .first()
+            .map_or(vec![], |connection| timed(self.since_start(connection.opened), &connection.records));
         Account { records }
     }
 

@@ -290,8 +290,7 @@ mod tests {
     fn a_transfer_is_counted_from_its_packets() {
         let mut flow = flow("size = \"2500 B\"");
         open(&mut flow);
-        let segments =
-            [(0, 1000), (1000, 1000), (2000, 500)].map(|(from, size)| data(&mut flow, from, size));
+        let segments = [(0, 1000), (1000, 1000), (2000, 500)].map(|(from, size)| data(&mut flow, from, size));
         flow.lost(segments[1]);
         ack(&mut flow, 201 * MS, 1000);
         let again = data(&mut flow, 1000, 1000);

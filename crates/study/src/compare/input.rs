@@ -6,7 +6,7 @@ use firstflight_scenario::preset::{Preset, preset};
 use firstflight_scenario::{Error, FlowGroup, Limit, Loaded, Profile, Scenario, Source, parse};
 use sha2::{Digest, Sha256};
 
-use firstflight_results::InputFile;
+use firstflight_results::{InputFile, PassedOver};
 
 /// Origin of the path that schemes are compared on.
 #[derive(Clone, Debug)]
@@ -70,6 +70,18 @@ impl Input {
         let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let file = InputFile { name: name.into(), bytes: bytes.len() as u64, sha256 };
         Ok(Self::Capture { file, capture: Box::new(capture), known: Known::default() })
+    }
+
+    /// Packets of the capture that may have carried TCP and could not be read.
+    pub(super) fn passed_over(&self) -> Vec<PassedOver> {
+        let Self::Capture { capture, .. } = self else { return vec![] };
+        let listed = capture.passed_over.iter().map(|one| PassedOver {
+            file: one.file.clone(),
+            what: one.what.clone(),
+            packets: one.packets,
+            bytes: one.bytes,
+        });
+        listed.collect()
     }
 
     /// A capture or a scenario, from its bytes; the first bytes decide. `name` is its name in results and errors.

@@ -185,6 +185,7 @@ impl<'a> Mix<'a> {
             present: present.clone(),
             provenance: self.provenance(),
             warnings: self.warnings(),
+            passed_over: self.request.input.passed_over(),
         };
         let mut captured = vec![];
         for Outcome { network, answer } in self.outcomes {

@@ -318,6 +318,7 @@ fn report(
         present,
         provenance: provenance(request, subject, replications.len()),
         warnings,
+        passed_over: request.input.passed_over(),
     };
     Ok(CompareReport { comparison, samples, traces, captured: captured.traces })
 }
