@@ -3,8 +3,8 @@
 # ends after 1 MB the log line has status 200, 20,000,000 bytes and the time until the abort, so that size over time is a rate that the path
 # never had, and the transfer looks complete. %O of mod_logio counts what was written to the socket: several MB more than the client got,
 # since the kernel's buffers are in it. Neither number is what crossed the path.
-# Cause: core's output filters count a bucket when it is passed on (r->bytes_sent); a file is one bucket. The manual of mod_log_config has
-# a note on it.
+# Cause: %b is r->bytes_sent, which ap_content_length_filter() in server/protocol.c adds up before anything is written; a file is one bucket.
+# The manual of mod_log_config has a note on it.
 # Versions: apache2-bin 2.4.71-1~deb13u1 of Debian trixie. Control: a download that completes has its size in both fields.
 set -euo pipefail
 work=$(mktemp -d)

@@ -3,7 +3,7 @@
 # datagrams, 110 to 230 KB, within a few milliseconds, into a path of which nothing was heard for seven round trips. The first response
 # of the same connection began with eleven. RFC 9002, section 7.7, has a sender pace or limit a burst to the initial window. The start of
 # a server is then not one number: the second object of a page arrives as a burst ten times the first one's.
-# Cause: src/quic_cc_cubic.c and quic_cc_newreno.c have no rule for idle; pacing came with release 3.1.
+# Cause: src/quic_cc_cubic.c and quic_cc_newreno.c have no rule for an idle connection; pacing came with release 3.1.
 # Versions: haproxy 3.0.11-1+deb13u4 of Debian trixie, aioquic 1.7.2 as client. Control: the first response begins with at most 16.
 set -euo pipefail
 work=$(mktemp -d)

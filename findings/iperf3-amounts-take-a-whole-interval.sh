@@ -3,8 +3,8 @@
 # and 10 MB all take 1.00 s, so that the report has 1.05, 8.4 and 84 Mbit/s for a path of several Gbit/s. The summary's rate is the amount over
 # one second for whatever ends sooner, and the same of both ends. It is no measurement of a short transfer; with -i 0.1 all are ten times
 # "faster". 10 KB are 131,072 bytes besides, since whole blocks are sent.
-# Cause: since 3.16 each stream has a thread of its own; the main loop of the client in src/iperf_client_api.c wakes for its timers and sees
-# then that the amount is reached.
+# Cause: each stream has a thread of its own; iperf_run_client() in src/iperf_client_api.c waits in select() for its next timer, and only then
+# compares the bytes sent with the amount.
 # Versions: iperf3 3.18-2+deb13u2 of Debian trixie. Control: -t 1 on the same path has more than 1 Gbit/s.
 set -euo pipefail
 work=$(mktemp -d)

@@ -3,7 +3,7 @@
 # is its default (nc = 0), a transfer grows by one or two packets a round trip from the start. 200 KB over a path of 200 ms without
 # loss takes three seconds, about 15 round trips, where a doubling from one packet takes seven. The option nc = 1, whose name says no
 # congestion window, sends all packets of the receiver's default window, 32, at once instead; nothing lies between the two.
-# Cause: IKCP_THRESH_INIT is 2 in kcp.go (as in the C original), so that the branch of slow start in Input() doubles once.
+# Cause: IKCP_THRESH_INIT is 2 in kcp.go (as in the C original), so that the branch of slow start in Input() is left at once.
 # Versions: github.com/xtaci/kcp-go/v5 v5.7.5. Control: the same transfer with nc = 1.
 set -euo pipefail
 work=$(mktemp -d)
