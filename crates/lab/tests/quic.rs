@@ -141,7 +141,10 @@ fn a_scenario_that_quic_cannot_run_is_refused_by_its_key() {
         ("", "min_rto = \"1 s\"", "flow[0].min_rto", "RFC 9002"),
         ("", "receiver_reads = \"256 KB\"", "flow[0].receiver_reads", "eager"),
         ("", "rounds = { count = 2, idle = \"1 s\" }", "flow[0].rounds", "one transfer"),
+        ("", "cluster = \"one\"", "flow[0].cluster", "share no memory"),
+        ("", "initial_receive_window = \"20 KB\"", "flow[0].initial_receive_window", "from the beginning"),
         ("[packet]\nsize = \"1000 B\"", "", "packet.size", "1228 B"),
+        ("[packet]\nack_size = \"80 B\"", "", "packet.ack_size", "quinn's packet"),
     ] {
         let refusal = run(&Quic, &one(path, &format!("size = \"100 KB\"\n{flow}"))).expect_err(flow);
         assert_eq!(refusal.key, key, "{refusal}");
@@ -151,4 +154,23 @@ fn a_scenario_that_quic_cannot_run_is_refused_by_its_key() {
     let refusal = run(&Quic, &rfc).expect_err("a host that needs time");
     assert_eq!(refusal.key, "flow[0].sack_walk", "{refusal}");
     assert!(refusal.why.contains("quinn"), "{refusal}");
+}
+
+#[test]
+fn traffic_and_routers_that_quic_lacks_are_refused_by_their_keys() {
+    let path = "[path]\nrate = \"20 Mbit/s\"\nrtt = \"60 ms\"\nbuffer = \"100 packets\"\n";
+    let graph = "[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbit/s\"\n\
+                 delay = \"10 ms\"\nbuffer = \"50 packets\"\nboth = true\n";
+    let flow = "[[flow]]\nsize = \"100 KB\"\nfrom = \"a\"\nto = \"b\"\n";
+    for (text, key, word) in [
+        (format!("duration = \"1 s\"\n{path}[[telnet]]\n"), "telnet[0].interval", "only [[flow]]"),
+        (format!("duration = \"1 s\"\n{path}[[web]]\n"), "web[0].pages", "only [[flow]]"),
+        (format!("{path}queue = \"xcp\"\n[[flow]]\nsize = \"100 KB\"\n"), "path.queue", "a xcp router"),
+        (format!("{graph}queue = \"xcp\"\n{flow}"), "queue", "a xcp router"),
+    ] {
+        let refusal = run(&Quic, &text).expect_err(&text);
+        assert_eq!(refusal.key, key, "{refusal}");
+        assert!(refusal.why.contains(word), "{refusal}");
+    }
+    assert!(run(&Quic, &format!("{graph}{flow}")).is_ok());
 }

@@ -43,8 +43,12 @@ pub struct Departure<T> {
 }
 
 impl<T: Copy> DequeueLink<T> {
-    /// Puts `queue` in front of `line`, which must have no queue of its own.
+    /// Puts `queue` in front of `line`.
+    ///
+    /// # Panics
+    /// If `line` has a queue or a shaper of its own, which no packet would meet.
     pub fn new(line: Link, queue: DequeueQueue<T>) -> Self {
+        assert!(!line.makes_wait(), "a line behind a queue has no other queue and no shaper");
         Self {
             line,
             queue,

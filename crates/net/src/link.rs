@@ -90,7 +90,12 @@ struct Guard {
 impl Link {
     /// Creates a link of this rate and propagation delay behind `queue`. Rates lie between 1 bit/s and 100 Tbit/s.
     pub fn new(rate: Rate, delay: Nanos, queue: Queue) -> Self {
-        let guard = (!matches!(queue, Queue::Unlimited)).then(|| Box::new(Guard::new(queue, None)));
+        let guard = match queue {
+            Queue::Unlimited => None,
+            Queue::Packets(_) | Queue::Bytes(_) | Queue::Red(_) | Queue::Policer(_) | Queue::Router(_) => {
+                Some(Box::new(Guard::new(queue)))
+            }
+        };
         Self {
             free_at: 0,
             serialisation: Serialisation::at(rate),
@@ -104,40 +109,29 @@ impl Link {
     /// Loses packets after their transmission: the share `mean`, in runs of `burst` packets in the mean; see
     /// [`TwoState::new`].
     #[must_use]
-    pub fn with_loss(mut self, mean: f64, burst: f64, stream: Stream) -> Self {
+    pub fn with_loss(self, mean: f64, burst: f64, stream: Stream) -> Self {
         if mean > 0.0 {
-            let queue = self.guard.take().map_or(Queue::Unlimited, |guard| guard.queue);
-            let loss = TwoState::new(mean, burst, stream);
-            self.guard = Some(Box::new(Guard::new(queue, Some(loss))));
+            return self.with(|guard| guard.loss = Some(TwoState::new(mean, burst, stream)));
         }
         self
     }
 
     /// Replaces the constant rate by a recorded one.
     #[must_use]
-    pub fn with_trace(mut self, player: TracePlayer) -> Self {
-        let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
-        guard.player = Some(player);
-        guard.certain = guard.certainty();
-        self
+    pub fn with_trace(self, player: TracePlayer) -> Self {
+        self.with(|guard| guard.player = Some(player))
     }
 
     /// Lets packets of the queue wait for the tokens of `shaper`. The queue must decide on arrival.
     #[must_use]
-    pub fn with_shaper(mut self, shaper: Shaper) -> Self {
-        let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
-        guard.shaper = Some(Box::new(shaper));
-        guard.certain = guard.certainty();
-        self
+    pub fn with_shaper(self, shaper: Shaper) -> Self {
+        self.with(|guard| guard.shaper = Some(Box::new(shaper)))
     }
 
     /// Lets packets take `lanes` behind the line, so that they may overtake each other.
     #[must_use]
-    pub fn with_lanes(mut self, lanes: Lanes) -> Self {
-        let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
-        guard.lanes = Some(Box::new(lanes));
-        guard.certain = guard.certainty();
-        self
+    pub fn with_lanes(self, lanes: Lanes) -> Self {
+        self.with(|guard| guard.lanes = Some(Box::new(lanes)))
     }
 
     /// Whether the last packet that was transmitted took the slower lane. Packets of one lane arrive in order.
@@ -147,13 +141,34 @@ impl Link {
 
     /// Records the counters at each of these ascending times, nanoseconds; see [`Link::readings`].
     #[must_use]
-    pub fn with_readings(mut self, times: Vec<u64>) -> Self {
-        if !times.is_empty() {
-            let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited, None)));
-            guard.readings = Readings::at(times);
-            guard.certain = guard.certainty();
+    pub fn with_readings(self, times: Vec<u64>) -> Self {
+        if times.is_empty() {
+            return self;
         }
+        self.with(|guard| guard.readings = Readings::at(times))
+    }
+
+    /// The same with one more part. Every part that the link has stays, so that parts may be added in any order.
+    fn with(mut self, add: impl FnOnce(&mut Guard)) -> Self {
+        let guard = self.guard.get_or_insert_with(|| Box::new(Guard::new(Queue::Unlimited)));
+        add(guard);
+        guard.certain = guard.certainty();
         self
+    }
+
+    /// Whether packets wait in front of it: a queue that decides at dequeue time needs a line where none does.
+    pub(crate) fn makes_wait(&self) -> bool {
+        self.guard.as_ref().is_some_and(|guard| {
+            let queues = match guard.queue {
+                Queue::Unlimited => false,
+                Queue::Packets(_)
+                | Queue::Bytes(_)
+                | Queue::Red(_)
+                | Queue::Policer(_)
+                | Queue::Router(_) => true,
+            };
+            queues || guard.shaper.is_some()
+        })
     }
 
     /// Propagation delay.
@@ -320,13 +335,13 @@ impl Link {
 }
 
 impl Guard {
-    fn new(queue: Queue, loss: Option<TwoState>) -> Self {
+    fn new(queue: Queue) -> Self {
         let mut guard = Self {
             certain: 0,
             waiting_ns: Sum::default(),
             backlog: Backlog::new(),
             queue,
-            loss,
+            loss: None,
             player: None,
             shaper: None,
             lanes: None,
@@ -343,17 +358,35 @@ impl Guard {
     /// Number of waiting packets below which [`Link::pass`] may accept one more. The short path handles a
     /// constant rate and a packet limit; random loss, traces, shapers, lanes and readings need the full path.
     fn certainty(&self) -> u32 {
-        match &self.queue {
-            Queue::Packets(queue)
-                if self.loss.is_none()
-                    && self.player.is_none()
-                    && self.shaper.is_none()
-                    && self.lanes.is_none()
-                    && self.readings.due() == u64::MAX =>
-            {
-                queue.limit
-            }
-            _ => 0,
+        // Every field is named, so that none that decides about packets is passed over.
+        let Self {
+            queue,
+            loss,
+            player,
+            shaper,
+            lanes,
+            readings,
+            certain: _,
+            waiting_ns: _,
+            backlog: _,
+            drops: _,
+            wire_losses: _,
+            marks: _,
+            max_queue: _,
+        } = self;
+        let is_plain = loss.is_none()
+            && player.is_none()
+            && shaper.is_none()
+            && lanes.is_none()
+            && readings.due() == u64::MAX;
+        match queue {
+            Queue::Packets(queue) if is_plain => queue.limit,
+            Queue::Packets(_)
+            | Queue::Unlimited
+            | Queue::Bytes(_)
+            | Queue::Red(_)
+            | Queue::Policer(_)
+            | Queue::Router(_) => 0,
         }
     }
 
@@ -444,163 +477,4 @@ impl Backlog {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::queue::drop_tail::{DropTailBytes, DropTailPackets};
-    use crate::token_bucket::BucketConfig;
-
-    const MS: u64 = 1_000_000;
-
-    /// Link of 8 Mbit/s and 10 ms of propagation delay: a packet of 1000 bytes takes 1 ms.
-    fn link(queue: Queue) -> Link {
-        Link::new(Rate(8_000_000), Nanos::from_millis(10), queue)
-    }
-
-    #[test]
-    fn packets_leave_one_after_the_other_and_then_propagate() {
-        let mut link = link(Queue::Unlimited);
-        assert_eq!(link.offer(0, 1000, false), Passage::Arrives(11 * MS));
-        assert_eq!(link.offer(0, 1000, false), Passage::Arrives(12 * MS));
-        assert_eq!(link.offer(5 * MS, 500, false), Passage::Arrives(15 * MS + MS / 2));
-    }
-
-    #[test]
-    fn the_longest_queue_need_not_be_the_longest_wait() {
-        // At 0 a packet begins, and two wait: one of 9000 bytes 1 ms, and one of 100 bytes 10 ms, behind it. At 20 ms a packet
-        // begins, and five of 100 bytes wait, none for longer than 1.4 ms.
-        for queue in
-            [Queue::Packets(DropTailPackets { limit: 9 }), Queue::Bytes(DropTailBytes { limit: 20_000 })]
-        {
-            let mut link = link(queue);
-            for size in [1000, 9000, 100] {
-                link.offer(0, size, false);
-            }
-            assert_eq!(link.stats_until(MS / 2).max_queue, 2);
-            for size in [1000, 100, 100, 100, 100, 100] {
-                link.offer(20 * MS, size, false);
-            }
-            let stats = link.stats_until(30 * MS);
-            assert_eq!(stats.max_queue, 5);
-            // 1 + 10 ms, and 1 + 1.1 + 1.2 + 1.3 + 1.4 ms.
-            assert_eq!(stats.waiting_ns, (17 * MS).into());
-        }
-    }
-
-    #[test]
-    fn packets_whose_transmission_has_begun_are_not_in_the_longest_queue() {
-        // Packet n comes at 0.9 n ms and begins at n ms. With packet 10 the one before it begins, which still counts as waiting;
-        // with packet 20 the two before it.
-        let mut link = link(Queue::Packets(DropTailPackets { limit: 99 }));
-        let longest: Vec<u32> = (0..30)
-            .map(|n| {
-                link.offer(n * 9 * MS / 10, 1000, false);
-                link.stats_until(n * 9 * MS / 10).max_queue
-            })
-            .collect();
-        assert_eq!([0, 1, 9, 10, 19, 20].map(|n: usize| longest[n]), [0, 1, 1, 2, 2, 3]);
-    }
-
-    #[test]
-    fn a_buffer_of_two_holds_two_packets_besides_the_one_in_transmission() {
-        let mut link = link(Queue::Packets(DropTailPackets { limit: 2 }));
-        let at_once: Vec<_> = (0..4).map(|_| link.offer(0, 1000, false)).collect();
-        use Passage::{Arrives, Dropped};
-        assert_eq!(at_once, [Arrives(11 * MS), Arrives(12 * MS), Arrives(13 * MS), Dropped]);
-        // At 1 ms the first waiting packet enters service; after that one place is free.
-        assert_eq!(link.offer(MS, 1000, false), Dropped);
-        assert_eq!(link.offer(MS + 1, 1000, false), Arrives(14 * MS));
-        assert_eq!(link.offer(MS + 1, 1000, false), Dropped);
-        // Waits: 1 ms + 2 ms, and 2 ms for the packet that came just after 1 ms.
-        let stats = link.stats_until(100 * MS);
-        assert_eq!(
-            (stats.packets, stats.drops, stats.waiting_ns, stats.max_queue),
-            (4, 3, (5 * MS - 1).into(), 2)
-        );
-    }
-
-    #[test]
-    fn a_buffer_in_bytes_counts_the_bytes_waiting() {
-        let mut link = link(Queue::Bytes(DropTailBytes { limit: 1500 }));
-        let at_once: Vec<_> = [1000, 1000, 400, 200, 100].map(|size| link.offer(0, size, false)).to_vec();
-        // Waiting: 1000, then 1400 bytes; 1400 + 200 > 1500 is dropped, 1400 + 100 fits.
-        let dropped: Vec<bool> = at_once.iter().map(|p| *p == Passage::Dropped).collect();
-        assert_eq!(dropped, [false, false, false, true, false]);
-    }
-
-    #[test]
-    fn transmissions_not_started_by_the_end_of_the_run_are_not_counted() {
-        let mut link = link(Queue::Packets(DropTailPackets { limit: 10 }));
-        for _ in 0..4 {
-            link.offer(0, 1000, false);
-        }
-        // By 1.5 ms two transmissions have begun. The second packet has waited 1 ms, the other two 1.5 ms
-        // each.
-        let stats = link.stats_until(3 * MS / 2);
-        assert_eq!((stats.packets, stats.bytes, stats.waiting_ns), (2, 2000, (4 * MS).into()));
-        // The second transmission ends at 2 ms.
-        assert_eq!(stats.busy_until, 2 * MS);
-        assert_eq!(stats.waiting, 2);
-    }
-
-    #[test]
-    fn a_shaped_burst_crosses_at_the_rate_of_the_line_and_the_rest_at_that_of_the_shaper() {
-        // 4 Mbit/s: a packet of 1000 bytes every 2 ms, after a burst of 2500 bytes. The line takes 1 ms for each.
-        let config = BucketConfig { rate: Rate(4_000_000), burst: 2500 };
-        let queue = Queue::Packets(DropTailPackets { limit: 3 });
-        let mut link = link(queue).with_shaper(Shaper::new(config));
-        let at_once: Vec<_> = (0..6).map(|_| link.offer(0, 1000, false)).collect();
-        use Passage::{Arrives, Dropped};
-        // Tokens before and after the packets that leave at 0, 1, 2 and 3 ms: 2500 and 1500, 2000 and 1000, 1500 and 500,
-        // 1000 and 0. Three of them wait, so that the other two find no room.
-        assert_eq!(
-            at_once,
-            [Arrives(11 * MS), Arrives(12 * MS), Arrives(13 * MS), Arrives(14 * MS), Dropped, Dropped]
-        );
-        // At 3 ms the bucket is empty: the next packet leaves at 5 ms. One of 2501 bytes never could.
-        assert_eq!(link.offer(4 * MS, 1000, false), Arrives(16 * MS));
-        assert_eq!(link.offer(4 * MS, 2501, false), Dropped);
-        // After a long pause there is a burst again.
-        assert_eq!(link.offer(100 * MS, 1000, false), Arrives(111 * MS));
-        let stats = link.stats_until(200 * MS);
-        // Waits of 1, 2 and 3 ms, and 1 ms for tokens alone.
-        assert_eq!((stats.packets, stats.drops, stats.waiting_ns), (6, 3, (7 * MS).into()));
-    }
-
-    #[test]
-    fn packets_that_wait_for_tokens_alone_fill_the_buffer() {
-        // The line is much faster than the shaper: it is free while packets wait.
-        let config = BucketConfig { rate: Rate(8_000), burst: 1000 };
-        let queue = Queue::Bytes(DropTailBytes { limit: 1500 });
-        let mut link = link(queue).with_shaper(Shaper::new(config));
-        let s = 1000 * MS;
-        use Passage::{Arrives, Dropped};
-        assert_eq!(link.offer(0, 1000, false), Arrives(11 * MS));
-        assert_eq!(link.offer(s / 2, 1000, false), Arrives(s + 11 * MS));
-        assert_eq!(link.offer(s / 2, 501, false), Dropped);
-        assert_eq!(link.offer(s / 2, 500, false), Arrives(s + s / 2 + 10 * MS + MS / 2));
-        assert_eq!((link.waiting(s), link.waiting(s + 1), link.waiting(2 * s)), (2, 1, 0));
-    }
-
-    #[test]
-    fn packets_lost_on_the_wire_still_occupy_the_link() {
-        let mut link = link(Queue::Unlimited).with_loss(0.1, 1.0, Stream::named(1, "loss"));
-        for i in 0..10_000 {
-            link.offer(i * MS, 1000, false);
-        }
-        let stats = link.stats_until(u64::MAX);
-        assert_eq!(stats.packets, 10_000);
-        // Five standard deviations: 5 * sqrt(1e4 * 0.09) = 150.
-        assert!(stats.wire_losses.abs_diff(1000) < 150, "{}", stats.wire_losses);
-    }
-
-    #[test]
-    fn a_long_backlog_keeps_its_order_while_the_ring_grows() {
-        let mut link = link(Queue::Packets(DropTailPackets { limit: 1000 }));
-        for i in 0..1000 {
-            assert_eq!(link.offer(0, 1000, false), Passage::Arrives((11 + i) * MS));
-        }
-        // Packet 0 is in service and 999 wait. At 500 ms the packets whose service began earlier are gone.
-        assert_eq!(link.waiting(0), 999);
-        assert_eq!(link.waiting(500 * MS), 500);
-    }
-}
+mod tests;

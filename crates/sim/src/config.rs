@@ -130,7 +130,15 @@ pub enum QueueConfig {
 impl QueueConfig {
     /// Whether the queue stores its packets and decides when the link is free.
     pub fn decides_at_dequeue(&self) -> bool {
-        matches!(self, Self::Priority(_) | Self::Choke(_) | Self::Codel(..) | Self::FqCodel(_))
+        match self {
+            Self::Priority(_) | Self::Choke(_) | Self::Codel(..) | Self::FqCodel(_) => true,
+            Self::Unlimited
+            | Self::Packets(_)
+            | Self::Bytes(_)
+            | Self::Red(_)
+            | Self::Policer(..)
+            | Self::Router(..) => false,
+        }
     }
 }
 

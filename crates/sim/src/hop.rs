@@ -28,25 +28,32 @@ fn stream(link: &LinkConfig, seed: u64, what: &str) -> Stream {
 
 /// Creates a link with its queue, or without one if the queue decides at dequeue time.
 pub fn link(link: &LinkConfig, seed: u64) -> Link {
+    // Every key of a link is named, so that none is passed over.
+    let LinkConfig { name: _, rate, ref trace, delay, queue, shaper, loss, loss_burst, lanes, read_at: _ } =
+        *link;
     let stream = |what: &str| stream(link, seed, what);
-    let queue = match link.queue {
+    let queue = match queue {
         QueueConfig::Packets(limit) => Queue::Packets(DropTailPackets { limit }),
         QueueConfig::Bytes(limit) => Queue::Bytes(DropTailBytes { limit }),
-        QueueConfig::Router(config, room) => Queue::Router(Box::new(Router::new(config, room, link.rate))),
+        QueueConfig::Router(config, room) => Queue::Router(Box::new(Router::new(config, room, rate))),
         QueueConfig::Policer(config, room) => Queue::Policer(Box::new(Policer::new(config, room))),
         QueueConfig::Red(config) => Queue::Red(Box::new(Red::new(config, stream("red")))),
-        _ => Queue::Unlimited,
+        QueueConfig::Unlimited
+        | QueueConfig::Priority(_)
+        | QueueConfig::Choke(_)
+        | QueueConfig::Codel(..)
+        | QueueConfig::FqCodel(_) => Queue::Unlimited,
     };
-    let built = Link::new(link.rate, link.delay, queue).with_loss(link.loss, link.loss_burst, stream("loss"));
-    let built = match &link.trace {
+    let built = Link::new(rate, delay, queue).with_loss(loss, loss_burst, stream("loss"));
+    let built = match trace {
         Some(trace) => built.with_trace(TracePlayer::new(Arc::clone(trace))),
         None => built,
     };
-    let built = match link.shaper {
+    let built = match shaper {
         Some(config) => built.with_shaper(Shaper::new(config)),
         None => built,
     };
-    let built = match link.lanes {
+    let built = match lanes {
         Some(config) => built.with_lanes(Lanes::new(config, stream("lanes"))),
         None => built,
     };
@@ -66,7 +73,12 @@ pub fn dequeue_link<T: Copy>(config: &LinkConfig, seed: u64) -> Option<DequeueLi
         QueueConfig::FqCodel(config) => {
             DequeueQueue::FqCodel(Box::new(FqCodel::new(config, stream("fq-codel").bits())))
         }
-        _ => return None,
+        QueueConfig::Unlimited
+        | QueueConfig::Packets(_)
+        | QueueConfig::Bytes(_)
+        | QueueConfig::Red(_)
+        | QueueConfig::Policer(..)
+        | QueueConfig::Router(..) => return None,
     };
     Some(DequeueLink::new(link(config, seed), queue).with_readings(read_at(config)))
 }

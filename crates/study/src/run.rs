@@ -512,4 +512,30 @@ mod tests {
         let message = run(&Simulator, &loaded, &options, &Silent).expect_err("no handshake").to_string();
         assert!(message.contains("test.toml:13") && message.contains("handshake"), "{message}");
     }
+
+    #[test]
+    fn rules_that_a_stack_does_not_have_are_refused_with_their_place() {
+        let on = |profile: &str, key: &str| {
+            let text = ONE.replace("\"ns2\"", &format!("\"{profile}\"")).replace("1000 B", "1500 B");
+            let text = text.replace("recovery = \"newreno\"", key);
+            let loaded = parse(&text, "test.toml").expect("valid as a scenario");
+            run(&Simulator, &loaded, &RunOptions::default(), &Silent)
+                .map(drop)
+                .map_err(|error| error.to_string())
+        };
+        for (key, place, rule) in [
+            ("byte_counting = true", "flow[0].byte_counting = true", "count every byte acknowledged"),
+            ("byte_counting = false", "flow[0].byte_counting = false", "expected no byte_counting"),
+            ("limited_transmit = false", "flow[0].limited_transmit = false", "always have limited transmit"),
+        ] {
+            for profile in ["linux", "quinn"] {
+                let message = on(profile, key).expect_err(key);
+                assert!(message.contains(place) && message.contains(rule), "{message}");
+            }
+            for profile in ["rfc", "ns2"] {
+                assert_eq!(on(profile, key), Ok(()));
+            }
+        }
+        assert_eq!(on("linux", "limited_transmit = true"), Ok(()));
+    }
 }

@@ -143,6 +143,8 @@ fn a_scenario_that_the_kernel_cannot_run_is_refused_by_key() {
             ["flow[1].initial_ssthresh", "one threshold in a run"],
         ),
         (flow("lifetime = \"1 s\""), ["flow[0].lifetime", "expected size"]),
+        (flow("cluster = \"one\""), ["flow[0].cluster = \"one\"", "share no memory of the path"]),
+        (flow("initial_receive_window = \"100 KB\""), ["flow[0].initial_receive_window", "at most 64 KiB"]),
         (
             flow("initial_window = \"20 packets\"\npaced = true\ninitial_pace = \"30 packets\""),
             ["flow[0].initial_pace", "no socket option sets it"],
@@ -410,6 +412,8 @@ fn settings_of_a_flow_reach_the_kernel() {
             .clone()
     };
     assert_eq!(flow("initial_window = \"24 packets\"")["first_flight_packets"], 24);
+    // The receiver's first window has room for seven; each of them opens it by two.
+    assert_eq!(flow("initial_receive_window = \"7 packets\"")["first_flight_packets"], 7);
     let lazy = flow("receiver_reads = \"256 KB\"");
     assert_eq!((&lazy["receiver_reads"], &lazy["delivered_bytes"]), (&"256000 B".into(), &200_000.into()));
     // 138 segments and one more: an ACK for each needs 139 packets of the reverse link, and the handshake's.

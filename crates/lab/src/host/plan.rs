@@ -3,8 +3,8 @@
 use firstflight_contract::{Nanos, Rate};
 use firstflight_scenario::quantity::show_rate;
 use firstflight_scenario::{
-    DataInSyn, Direction, Endpoints, FlowGroup, Growth, IdleRestart, Network, Profile, Queue, Reads,
-    Receiver, Recovery, Scenario,
+    DataInSyn, Direction, Endpoints, FlowGroup, Growth, IdleRestart, Network, Packet, PartialAcks, Path,
+    Profile, Queue, Reads, Receiver, Recovery, Scenario,
 };
 use firstflight_study::host::Refusal;
 use firstflight_study::network::{Built, place};
@@ -37,6 +37,9 @@ impl Range {
 /// Receive buffer that Linux gives by default, bytes (`tcp_rmem`).
 const DEFAULT_BUFFER: u64 = 131_072;
 
+/// Largest first window, bytes: that of a SYN-ACK is not scaled (RFC 7323 section 2.2).
+const FIRST_WINDOW: u64 = 64 << 10;
+
 /// Settings for a run.
 pub(super) struct Plan<'a> {
     /// One for each `[[flow]]`.
@@ -59,18 +62,23 @@ pub(super) struct Group<'a> {
     pub(super) paced: bool,
     /// Initial window, segments.
     initial_window: u64,
+    /// First window that the receivers offer, segments; `None` is that of the buffer.
+    first_window: Option<u64>,
     acks_every_packet: bool,
 }
 
 impl Group<'_> {
     /// Attributes of the route from the namespace `side`.
     pub(super) fn route(&self, side: usize) -> Vec<String> {
-        // TCP_INIT_CWND of Linux.
-        match side == self.sender {
-            true if self.initial_window != 10 => vec!["initcwnd".into(), self.initial_window.to_string()],
-            false if self.acks_every_packet => vec!["quickack".into(), "1".into()],
-            _ => vec![],
+        let attribute = |name: &str, value: u64| [name.into(), value.to_string()];
+        if side == self.sender {
+            // TCP_INIT_CWND of Linux.
+            let own = (self.initial_window != 10).then_some(self.initial_window);
+            return own.into_iter().flat_map(|segments| attribute("initcwnd", segments)).collect();
         }
+        let first = self.first_window.map(|segments| attribute("initrwnd", segments));
+        let quick = self.acks_every_packet.then(|| attribute("quickack", 1));
+        first.into_iter().chain(quick).flatten().collect()
     }
 }
 
@@ -84,26 +92,28 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// For the first key that asks for more than the kernel and the emulator have.
     pub(super) fn of(scenario: &Scenario, known: &'a [CongestionControl]) -> Result<Self, Refusal> {
-        let path = match &scenario.network {
+        // Every key is named, here and below, so that none is passed over. The build has those without a check.
+        let Scenario { title: _, duration, seed: _, network, packet, flows, udp: _ } = scenario;
+        let path = match network {
             Network::Dumbbell(path) => path,
             Network::Graph(_) => {
                 return refuse("link", "the emulator has one bottleneck in each direction; expected [path]");
             }
         };
         check_path(path)?;
-        let packet = scenario.packet;
-        if !(SMALLEST..=MTU as u32).contains(&packet.size) {
+        let Packet { size, ack_size } = *packet;
+        if !(SMALLEST..=MTU as u32).contains(&size) {
             let why = format!("the emulator's devices carry packets of {SMALLEST} to {MTU} bytes");
             return refuse("packet.size", why);
         }
-        if packet.ack_size.is_some_and(|size| size != Profile::Linux.stack().header) {
+        if ack_size.is_some_and(|size| size != Profile::Linux.stack().header) {
             return refuse("packet.ack_size", "an ACK of Linux has 52 bytes");
         }
-        if scenario.duration.is_some_and(|duration| duration > LONGEST) {
+        if duration.is_some_and(|duration| duration > LONGEST) {
             let why = format!("a run in real time lasts at most {} s", LONGEST.0 / 1_000_000_000);
             return refuse("duration", why);
         }
-        if scenario.flows.len() > GROUPS {
+        if flows.len() > GROUPS {
             let why = format!("the emulator has {GROUPS} subnets; expected at most {GROUPS} tables [[flow]]");
             return refuse(place(scenario, GROUPS), why);
         }
@@ -111,17 +121,17 @@ impl<'a> Plan<'a> {
             Queue::Red(red) | Queue::Choke(red) => red.ecn,
             Queue::Codel(codel) => codel.ecn,
             Queue::FqCodel(fq) => fq.codel.ecn,
-            _ => false,
+            Queue::DropTail | Queue::Priority | Queue::Policer(_) | Queue::Router(_) => false,
         };
         let mut plan = Self {
             groups: vec![],
-            mtu: packet.size as usize,
+            mtu: size as usize,
             sack: true,
             ecn,
             keeps_window: false,
             buffers: [None; 2],
         };
-        for (index, group) in scenario.flows.iter().enumerate() {
+        for (index, group) in flows.iter().enumerate() {
             plan.add(group, &place(scenario, index), packet.payload(Profile::Linux), known)?;
         }
         Ok(plan)
@@ -140,8 +150,11 @@ impl<'a> Plan<'a> {
             refuse(key(if group.scheme.phases().len() > 1 { "startup" } else { "avoidance" }), why)
         })?;
         let sender = match group.endpoints {
+            Endpoints::Path(Direction::Forward) => 0,
             Endpoints::Path(Direction::Reverse) => 1,
-            _ => 0,
+            Endpoints::Nodes { .. } | Endpoints::Pairs(_) => {
+                return refuse(key("from"), "the emulator has two ends and no nodes; expected direction");
+            }
         };
         let (sack, keeps) = (group.recovery == Recovery::Sack, group.idle_restart == IdleRestart::Keep);
         let first = self.groups.is_empty();
@@ -164,9 +177,14 @@ impl<'a> Plan<'a> {
             return refuse(key("receive_window"), why);
         }
         let initial_window = group.initial_window / u64::from(mss);
+        // Without a limit of the route, Linux 6.18 offers half of the buffer at first. The default buffer has the default window.
+        let first = group.initial_receive_window.or(group.receive_window).unwrap_or(FIRST_WINDOW);
+        let is_default = group.receiver == Receiver::Tuned && first == FIRST_WINDOW;
+        let first_window = (!is_default).then_some((first / u64::from(mss)).max(1));
         let acks_every_packet = group.receiver == Receiver::AckEveryPacket;
         let (reads, paced) = (group.receiver_reads, group.paced);
-        self.groups.push(Group { control, sender, reads, paced, initial_window, acks_every_packet });
+        let group = Group { control, sender, reads, paced, initial_window, first_window, acks_every_packet };
+        self.groups.push(group);
         Ok(())
     }
 
@@ -199,10 +217,23 @@ fn buffer_for(window: u64, mss: u64, size: u64) -> u64 {
     window * 256 / (mss * 256 / (size + 804)).max(1)
 }
 
-fn check_path(path: &firstflight_scenario::Path) -> Result<(), Refusal> {
-    let fastest = path.trace.as_ref().map_or(path.rate, |trace| trace.schedule.fastest());
+fn check_path(path: &Path) -> Result<(), Refusal> {
+    // The emulator has the links of the simulator, with all their keys.
+    let Path {
+        rate,
+        trace,
+        rtt,
+        buffer: _,
+        queue,
+        shaper: _,
+        loss: _,
+        loss_burst: _,
+        reorder: _,
+        access_rate: _,
+    } = path;
+    let fastest = trace.as_ref().map_or(*rate, |trace| trace.schedule.fastest());
     if fastest > Range::MOST {
-        let key = if path.trace.is_some() { "path.trace" } else { "path.rate" };
+        let key = if trace.is_some() { "path.trace" } else { "path.rate" };
         let why = format!(
             "the emulator carries {} in real time, exact up to {}",
             show_rate(Range::MOST),
@@ -210,69 +241,106 @@ fn check_path(path: &firstflight_scenario::Path) -> Result<(), Refusal> {
         );
         return refuse(key, why);
     }
-    if path.rtt < Range::RTT {
+    if *rtt < Range::RTT {
         let least = Range::RTT.0 / 1_000_000;
         return refuse("path.rtt", format!("the emulator's delays are exact from {least} ms"));
     }
-    if let Queue::Router(router) = &path.queue {
-        let why = format!("Linux takes no part in what a {} router does", router.label());
-        return refuse("path.queue", why);
+    match queue {
+        Queue::Router(router) => {
+            refuse("path.queue", format!("Linux takes no part in what a {} router does", router.label()))
+        }
+        Queue::DropTail
+        | Queue::Red(_)
+        | Queue::Priority
+        | Queue::Choke(_)
+        | Queue::Codel(_)
+        | Queue::FqCodel(_)
+        | Queue::Policer(_) => Ok(()),
     }
-    Ok(())
 }
 
 fn check_group(group: &FlowGroup, key: &dyn Fn(&str) -> String) -> Result<(), Refusal> {
+    // Of the keys without a check the plan, the build or the congestion control takes care.
+    let FlowGroup {
+        name: _,
+        profile,
+        count: _,
+        start: _,
+        size: _,
+        ref lifetime,
+        parallel: _,
+        source: _,
+        rounds: _,
+        scheme: _,
+        recovery,
+        partial_acks,
+        ref processor,
+        initial_window: _,
+        initial_ssthresh: _,
+        receive_window,
+        initial_receive_window,
+        receiver,
+        delayed_ack_timer,
+        receiver_reads: _,
+        growth,
+        min_rto,
+        rto_granularity,
+        idle_restart,
+        paced: _,
+        initial_pace,
+        limited_transmit,
+        handshake,
+        data_in_syn,
+        ref cluster,
+        endpoints: _,
+        extra_rtt: _,
+    } = *group;
     let linux = Profile::Linux.stack();
-    if group.profile != Profile::Linux {
-        let word = group.profile.word();
+    if profile != Profile::Linux {
+        let word = profile.word();
         return refuse(key("profile"), format!("the kernel is Linux, not {word}; expected \"linux\""));
     }
     let all = [
-        (
-            "recovery",
-            matches!(group.recovery, Recovery::Sack | Recovery::NewReno),
-            "Linux has sack and newreno",
-        ),
+        ("recovery", matches!(recovery, Recovery::Sack | Recovery::NewReno), "Linux has sack and newreno"),
         (
             "receiver",
-            group.receiver != Receiver::Delayed,
+            receiver != Receiver::Delayed,
             "Linux receivers have quickack-then-delayed, tuned-buffer and ack-every-packet",
         ),
-        (
-            "delayed_ack_timer",
-            group.delayed_ack_timer == linux.delayed_ack_timer,
-            "Linux delays ACKs by 40 ms",
-        ),
-        ("byte_counting", group.growth == Growth::AllAcked, "Linux counts every byte acknowledged"),
-        ("min_rto", group.min_rto == linux.min_rto, "the smallest timeout of Linux is 200 ms"),
+        ("delayed_ack_timer", delayed_ack_timer == linux.delayed_ack_timer, "Linux delays ACKs by 40 ms"),
+        ("byte_counting", growth == Growth::AllAcked, "Linux counts every byte acknowledged"),
+        ("min_rto", min_rto == linux.min_rto, "the smallest timeout of Linux is 200 ms"),
         (
             "rto_granularity",
-            group.rto_granularity == linux.rto_granularity,
+            rto_granularity == linux.rto_granularity,
             "the clock of this kernel ticks each 4 ms",
         ),
         (
             "idle_restart",
-            matches!(group.idle_restart, IdleRestart::Restart | IdleRestart::Keep),
+            matches!(idle_restart, IdleRestart::Restart | IdleRestart::Keep),
             "Linux has restart and keep",
         ),
-        ("limited_transmit", group.limited_transmit, "Linux has limited transmit always"),
+        (
+            "partial_acks",
+            partial_acks == PartialAcks::Impatient,
+            "Linux has its own response to partial ACKs",
+        ),
+        ("sack_walk", processor.is_none(), "the time that ACKs take is that of this kernel"),
+        ("limited_transmit", limited_transmit, "Linux has limited transmit always"),
         (
             "initial_pace",
-            group.initial_pace.is_none(),
+            initial_pace.is_none(),
             "no socket option sets it; the gateway's program in the kernel does (firstflight gateway)",
         ),
-        ("handshake", group.handshake, "a Linux connection has a handshake"),
-        (
-            "data_in_syn",
-            group.data_in_syn == DataInSyn::Never,
-            "the emulator's sockets send no data with the SYN",
-        ),
+        ("handshake", handshake, "a Linux connection has a handshake"),
+        ("data_in_syn", data_in_syn == DataInSyn::Never, "the emulator's sockets send no data with the SYN"),
         (
             "initial_receive_window",
-            group.initial_receive_window.or(group.receive_window).is_some_and(|first| first <= 64 << 10),
-            "the first window that Linux offers is 64 KiB",
+            initial_receive_window.or(receive_window).is_some_and(|first| first <= FIRST_WINDOW),
+            "the first window is at most 64 KiB, because a SYN-ACK does not scale it",
         ),
-        ("lifetime", group.lifetime.is_none(), "a socket cannot take back what was written; expected size"),
+        ("cluster", cluster.is_none(), "connections of a run share no memory of the path"),
+        ("lifetime", lifetime.is_none(), "a socket cannot take back what was written; expected size"),
     ];
     match all.into_iter().find(|(_, fits, _)| !fits) {
         Some((name, _, why)) => refuse(key(name), why),

@@ -292,7 +292,13 @@ impl Account {
     fn acks(&self) -> impl Iterator<Item = (u64, &firstflight_contract::Ack)> {
         self.records.iter().filter_map(|(at, record)| match &record.event {
             Event::Ack(ack) => Some((*at, ack)),
-            _ => None,
+            Event::Start { .. }
+            | Event::Mss(_)
+            | Event::Sent(_)
+            | Event::Congestion(_)
+            | Event::LoseWindow(_)
+            | Event::Idle(_)
+            | Event::Spurious => None,
         })
     }
 

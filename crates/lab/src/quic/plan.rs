@@ -2,7 +2,8 @@
 
 use firstflight_quic::Scheme;
 use firstflight_scenario::{
-    DataInSyn, FlowGroup, Growth, IdleRestart, Network, Profile, Queue, Reads, Recovery, Scenario, Source,
+    DataInSyn, FlowGroup, Growth, IdleRestart, Network, Packet, PartialAcks, Profile, Queue, Reads, Recovery,
+    Scenario, Source,
 };
 use firstflight_study::host::Refusal;
 use firstflight_study::network::place;
@@ -32,12 +33,16 @@ fn refuse<T>(key: impl Into<String>, why: impl Into<String>) -> Result<T, Refusa
 /// # Errors
 /// For the first key that asks for more than QUIC and quinn have.
 pub(super) fn groups(scenario: &Scenario) -> Result<Vec<Group>, Refusal> {
-    if let Network::Dumbbell(path) = &scenario.network
-        && let Queue::Router(router) = &path.queue
-    {
-        return refuse("path.queue", format!("QUIC takes no part in what a {} router does", router.label()));
+    // Every key is named, here and below, so that none is passed over. The build has those without a check.
+    let Scenario { title: _, duration: _, seed: _, network, packet, flows, udp: _ } = scenario;
+    match network {
+        Network::Dumbbell(path) => check_queue("path.queue", &path.queue)?,
+        Network::Graph(graph) => graph.links.iter().try_for_each(|link| check_queue("queue", &link.queue))?,
     }
-    let size = scenario.packet.size;
+    let Packet { size, ack_size } = *packet;
+    if ack_size.is_some() {
+        return refuse("packet.ack_size", "the size of an ACK is that of quinn's packet");
+    }
     let Some(datagram) = size.checked_sub(HEADERS).filter(|bytes| *bytes >= SMALLEST) else {
         let why =
             format!("QUIC needs datagrams of {SMALLEST} bytes; expected at least {} B", SMALLEST + HEADERS);
@@ -46,8 +51,23 @@ pub(super) fn groups(scenario: &Scenario) -> Result<Vec<Group>, Refusal> {
     let Ok(datagram) = u16::try_from(datagram) else {
         return refuse("packet.size", format!("a datagram has at most {} bytes", u16::MAX));
     };
-    let groups = scenario.flows.iter().enumerate();
+    let groups = flows.iter().enumerate();
     groups.map(|(index, group)| of(scenario, group, &place(scenario, index), datagram)).collect()
+}
+
+fn check_queue(key: &str, queue: &Queue) -> Result<(), Refusal> {
+    match queue {
+        Queue::Router(router) => {
+            refuse(key, format!("QUIC takes no part in what a {} router does", router.label()))
+        }
+        Queue::DropTail
+        | Queue::Red(_)
+        | Queue::Priority
+        | Queue::Choke(_)
+        | Queue::Codel(_)
+        | Queue::FqCodel(_)
+        | Queue::Policer(_) => Ok(()),
+    }
 }
 
 fn of(scenario: &Scenario, group: &FlowGroup, place: &str, datagram: u16) -> Result<Group, Refusal> {
@@ -71,59 +91,92 @@ fn of(scenario: &Scenario, group: &FlowGroup, place: &str, datagram: u16) -> Res
 
 /// Keys that belong to TCP are refused where they differ both from the profile's defaults and from QUIC's own rule.
 fn check(group: &FlowGroup, key: &dyn Fn(&str) -> String) -> Result<(), Refusal> {
-    if group.profile == Profile::Ns2 {
+    // Of the keys without a check the settings or the build take care.
+    let FlowGroup {
+        name: _,
+        profile,
+        count: _,
+        start: _,
+        size: _,
+        ref lifetime,
+        parallel,
+        source,
+        ref rounds,
+        scheme: _,
+        recovery,
+        partial_acks,
+        ref processor,
+        initial_window: _,
+        initial_ssthresh: _,
+        receive_window,
+        initial_receive_window,
+        receiver,
+        delayed_ack_timer,
+        receiver_reads,
+        growth,
+        min_rto,
+        rto_granularity,
+        idle_restart,
+        paced,
+        initial_pace,
+        limited_transmit,
+        handshake,
+        data_in_syn,
+        ref cluster,
+        endpoints: _,
+        extra_rtt: _,
+    } = *group;
+    if profile == Profile::Ns2 {
         return refuse(key("profile"), "ns-2's agents count packets; expected \"rfc\" or \"linux\"");
     }
-    let stack = group.profile.stack();
-    let keeps = group.idle_restart == stack.idle_restart || group.idle_restart == IdleRestart::Keep;
+    let stack = profile.stack();
+    let keeps = idle_restart == stack.idle_restart || idle_restart == IdleRestart::Keep;
+    let usual = stack.initial_receive_window.filter(|first| receive_window.is_none_or(|most| *first < most));
     let all = [
-        ("rounds", group.rounds.is_none(), "a connection carries one transfer over QUIC here"),
+        ("rounds", rounds.is_none(), "a connection carries one transfer over QUIC here"),
+        ("lifetime", lifetime.is_none(), "a transfer over QUIC has a size or lasts to the end of the run"),
+        ("parallel", parallel == 1, "connections over QUIC are not grouped; expected count"),
         (
-            "lifetime",
-            group.lifetime.is_none(),
-            "a transfer over QUIC has a size or lasts to the end of the run",
+            match source {
+                Source::Web(_) => "pages",
+                Source::Flow | Source::Telnet(_) => "interval",
+            },
+            source == Source::Flow,
+            "only [[flow]] runs over QUIC",
         ),
-        ("parallel", group.parallel == 1, "connections over QUIC are not grouped; expected count"),
-        ("interval", group.source == Source::Flow, "only [[flow]] runs over QUIC"),
         (
             "receiver_reads",
-            group.receiver_reads == Reads::Eager,
+            receiver_reads == Reads::Eager,
             "the client reads as data comes; expected \"eager\"",
         ),
         (
             "recovery",
-            group.recovery == stack.recovery || group.recovery == Recovery::Sack,
+            recovery == stack.recovery || recovery == Recovery::Sack,
             "losses are found by RFC 9002",
         ),
-        ("sack_walk", group.processor.is_none(), "the time that ACKs take is that of quinn itself"),
-        ("receiver", group.receiver == stack.receiver, "quinn acknowledges every second packet (RFC 9000)"),
+        ("partial_acks", partial_acks == PartialAcks::Impatient, "an ACK of QUIC reports every packet"),
         (
-            "delayed_ack_timer",
-            group.delayed_ack_timer == stack.delayed_ack_timer,
-            "quinn delays ACKs by 25 ms",
+            "initial_receive_window",
+            initial_receive_window.is_none() || initial_receive_window == usual,
+            "the window that quinn offers is receive_window from the beginning",
         ),
+        ("sack_walk", processor.is_none(), "the time that ACKs take is that of quinn itself"),
+        ("receiver", receiver == stack.receiver, "quinn acknowledges every second packet (RFC 9000)"),
+        ("delayed_ack_timer", delayed_ack_timer == stack.delayed_ack_timer, "quinn delays ACKs by 25 ms"),
         (
             "byte_counting",
-            group.growth == stack.growth || group.growth == Growth::AllAcked,
+            growth == stack.growth || growth == Growth::AllAcked,
             "QUIC counts every byte acknowledged (RFC 9002)",
         ),
-        ("min_rto", group.min_rto == stack.min_rto, "QUIC has a probe timeout (RFC 9002)"),
-        (
-            "rto_granularity",
-            group.rto_granularity == stack.rto_granularity,
-            "QUIC has a probe timeout (RFC 9002)",
-        ),
+        ("min_rto", min_rto == stack.min_rto, "QUIC has a probe timeout (RFC 9002)"),
+        ("rto_granularity", rto_granularity == stack.rto_granularity, "QUIC has a probe timeout (RFC 9002)"),
         ("idle_restart", keeps, "quinn keeps its window; expected \"keep\""),
-        (
-            "limited_transmit",
-            group.limited_transmit == stack.limited_transmit,
-            "QUIC has no limited transmit",
-        ),
-        ("handshake", group.handshake == stack.handshake, "a QUIC connection has a handshake"),
-        ("data_in_syn", group.data_in_syn == DataInSyn::Never, "a first connection has no ticket for 0-RTT"),
-        ("paced", !group.paced, "quinn always paces, at 1.25 windows a round trip"),
-        ("initial_pace", group.initial_pace.is_none(), "quinn always paces, at 1.25 windows a round trip"),
-        ("cluster", group.cluster.is_none(), "connections of a run share no memory of the path"),
+        ("limited_transmit", limited_transmit == stack.limited_transmit, "QUIC has no limited transmit"),
+        ("handshake", handshake == stack.handshake, "a QUIC connection has a handshake"),
+        ("data_in_syn", data_in_syn == DataInSyn::Never, "a first connection has no ticket for 0-RTT"),
+        ("paced", !paced, "quinn always paces, at 1.25 windows a round trip"),
+        ("initial_pace", initial_pace.is_none(), "quinn always paces, at 1.25 windows a round trip"),
+        ("cluster", cluster.is_none(), "connections of a run share no memory of the path"),
     ];
     match all.into_iter().find(|(_, fits, _)| !fits) {
         Some((name, _, why)) => refuse(key(name), why),

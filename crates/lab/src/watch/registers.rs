@@ -14,6 +14,7 @@ use crate::netns::Netns;
 use crate::tcp_info::{BbrInfo, TcpInfo};
 
 /// `ca_state` of the kernel (enum tcp_ca_state).
+pub(super) const OPEN: u8 = 0;
 pub(super) const DISORDER: u8 = 1;
 pub(super) const CWR: u8 = 2;
 pub(super) const RECOVERY: u8 = 3;
@@ -83,7 +84,7 @@ impl Registers {
                 sign => {
                     let gain = match sign {
                         ExitSign::PacingGain => Some(BbrInfo::of(sender)?.pacing_gain),
-                        _ => None,
+                        ExitSign::Threshold | ExitSign::Record(_) => None,
                     };
                     let hystart = || self.hystart.as_ref().and_then(|hystart| hystart.next());
                     self.ended(&info, gain, hystart)

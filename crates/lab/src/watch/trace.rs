@@ -8,7 +8,7 @@ use firstflight_sim::packet::Blocks;
 use firstflight_study::trace::record::{AckArrival, Data, Event, FlowRecording, METRICS_EVERY, Metrics};
 
 use super::flow::{Flow, Segment};
-use super::registers::{CWR, DISORDER, Exit, LOSS, RECOVERY};
+use super::registers::{CWR, DISORDER, Exit, LOSS, OPEN, RECOVERY};
 use crate::header::Header;
 use crate::tcp_info::TcpInfo;
 
@@ -229,7 +229,8 @@ fn word(state: u8) -> &'static str {
         CWR => "cwr",
         RECOVERY => "recovery",
         LOSS => "loss",
-        _ => "open",
+        OPEN => "open",
+        _ => "unknown",
     }
 }
 

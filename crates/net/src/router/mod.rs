@@ -82,7 +82,7 @@ impl Router {
                         control.answer(arrival.size, congestion);
                     }
                 }
-                _ => control.watch(arrival, None),
+                Header::None | Header::QuickStart(_) | Header::Vcp(_) => control.watch(arrival, None),
             },
             Control::Vcp(control) => {
                 control.watch(arrival);

@@ -219,8 +219,8 @@ impl Peer {
     /// Bytes of application data that a client has of transfers that are not complete.
     pub fn received(&self) -> u64 {
         let received = |link: &Link| match link.stream {
-            Stream::Asked { bytes, left, .. } => bytes - left,
-            _ => 0,
+            Stream::Asked { bytes, left, .. } => bytes.saturating_sub(left),
+            Stream::ToAsk { .. } | Stream::Listening { .. } | Stream::Answering { .. } | Stream::Done => 0,
         };
         self.connections.values().map(received).sum()
     }
@@ -229,7 +229,7 @@ impl Peer {
     pub fn requested_at(&self) -> Option<Instant> {
         let requested = |link: &Link| match link.stream {
             Stream::Answering { since, .. } => Some(since),
-            _ => None,
+            Stream::ToAsk { .. } | Stream::Asked { .. } | Stream::Listening { .. } | Stream::Done => None,
         };
         self.connections.values().find_map(requested)
     }

@@ -2,22 +2,37 @@
 
 use super::rows::*;
 use super::{Kind, Section};
+use crate::choices::words;
 use crate::limits;
 
 /// A queueing discipline: its label, or a table with parameters.
-pub const QUEUE_KIND: Kind = Kind::Either(&words(QUEUE_WORDS), &QUEUE);
-const QUEUE_WORDS: &[&str] = &[
-    "drop-tail", //
-    "red",
-    "choke",
-    "codel",
-    "fq-codel",
-    "priority",
-    "policer",
-    "quick-start",
-    "xcp",
-    "vcp",
-];
+pub const QUEUE_KIND: Kind = Kind::Either(&words(QueueKind::WORDS), &QUEUE);
+
+words! {
+    /// Kinds of queueing disciplines.
+    QueueKind {
+        /// [`Queue::DropTail`](crate::model::Queue::DropTail).
+        DropTail = "drop-tail",
+        /// [`Queue::Red`](crate::model::Queue::Red).
+        Red = "red",
+        /// [`Queue::Choke`](crate::model::Queue::Choke).
+        Choke = "choke",
+        /// [`Queue::Codel`](crate::model::Queue::Codel).
+        Codel = "codel",
+        /// [`Queue::FqCodel`](crate::model::Queue::FqCodel).
+        FqCodel = "fq-codel",
+        /// [`Queue::Priority`](crate::model::Queue::Priority).
+        Priority = "priority",
+        /// [`Queue::Policer`](crate::model::Queue::Policer).
+        Policer = "policer",
+        /// [`Router::QuickStart`](crate::model::Router::QuickStart).
+        QuickStart = "quick-start",
+        /// [`Router::Xcp`](crate::model::Router::Xcp).
+        Xcp = "xcp",
+        /// [`Router::Vcp`](crate::model::Router::Vcp).
+        Vcp = "vcp",
+    }
+}
 
 /// Keys of each discipline beside `kind`.
 pub const QUEUE_KEYS: &[(&str, &[&str])] = &[
@@ -38,7 +53,7 @@ pub static QUEUE: Section = Section {
     name: "queue",
     doc: "A discipline with its parameters. `drop-tail` and `priority` have none. `red` (Floyd and Jacobson 1993) has `min` to `mean_packet`; `choke` (Pan and others 2000), in packet mode, has `min` to `ecn`; `codel` (RFC 8289) has `target`, `interval` and `ecn`; `fq-codel` (RFC 8290) has these and `quantum` and `flows`; `policer` (RFC 2697) needs `rate` and `burst`; `quick-start` (RFC 4782) has `threshold` and `share`; `xcp` (Katabi and others 2002) has `alpha` to `gamma`; `vcp` (Xia and others 2005) has `utilization`.",
     keys: &[
-        required("kind", words(QUEUE_WORDS), "the discipline"),
+        required("kind", words(QueueKind::WORDS), "the discipline"),
         optional(
             "min",
             Kind::Threshold,

@@ -99,7 +99,7 @@ pub const STACK: &[Key] = &[
     habit(
         "byte_counting",
         Kind::Flag,
-        "whether an ACK enlarges the window by the bytes that it acknowledges, at most two packets (RFC 3465)",
+        "whether an ACK enlarges the window by the bytes that it acknowledges, at most two packets (RFC 3465); refused under profiles `linux` and `quinn`, where every byte counts",
     ),
     habit("min_rto", TIME, "smallest retransmission timeout, at most the largest of the profile"),
     habit(
@@ -123,7 +123,7 @@ pub const STACK: &[Key] = &[
     habit(
         "limited_transmit",
         Kind::Flag,
-        "whether the first two duplicate ACKs release a new packet each (RFC 3042)",
+        "whether the first two duplicate ACKs release a new packet each (RFC 3042); always so under profiles `linux` and `quinn`",
     ),
     habit("handshake", Kind::Flag, "whether a handshake precedes the data"),
     optional(

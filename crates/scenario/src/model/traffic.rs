@@ -152,7 +152,9 @@ impl FlowGroup {
                 // Rounding up adds one half or so.
                 begin * f64::from(pages) * (objects.mean() + 0.5)
             }
-            _ => begin * f64::from(self.parallel),
+            Source::Flow | Source::Telnet(_) | Source::Web(Pages { persistent: true, .. }) => {
+                begin * f64::from(self.parallel)
+            }
         }
     }
 

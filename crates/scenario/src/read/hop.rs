@@ -3,7 +3,7 @@
 use firstflight_contract::Rate;
 
 use crate::error::Error;
-use crate::format;
+use crate::format::{self, QueueKind};
 use crate::limits;
 use crate::model::{Codel, FqCodel, Limit, Packet, Policer, Queue, Red, Reorder, Router, Shaper};
 use crate::quantity::show_bytes;
@@ -95,10 +95,11 @@ pub(super) fn reorder(table: &Table<'_>) -> Result<Option<Reorder>, Error> {
 
 fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Error> {
     let table = item.value().as_table().map(|_| item.table(&format::QUEUE)).transpose()?;
-    let kind = match &table {
-        Some(table) => table.need("kind")?.word()?,
-        None => item.word()?,
+    let chosen = match &table {
+        Some(table) => table.need("kind")?.choice(QueueKind::from_word)?,
+        None => item.choice(QueueKind::from_word)?,
     };
+    let kind = chosen.word();
     let given = |key: &&str| table.as_ref().and_then(|table| table.get(key));
     let own = format::QUEUE_KEYS.iter().find(|(other, _)| *other == kind).map_or(&[][..], |(_, keys)| keys);
     let others = format::QUEUE_KEYS.iter().flat_map(|(_, keys)| *keys).filter(|key| !own.contains(key));
@@ -114,14 +115,17 @@ fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Err
         }
         return Ok(Queue::Router(router));
     }
-    match kind {
-        "drop-tail" => Ok(Queue::DropTail),
-        "priority" => Ok(Queue::Priority),
-        "choke" => red(item, table.as_ref(), packet, bdp).map(Queue::Choke),
-        "policer" => policer(item, table.as_ref(), packet).map(Queue::Policer),
-        "codel" => codel(table.as_ref()).map(Queue::Codel),
-        "fq-codel" => fq_codel(table.as_ref()).map(Queue::FqCodel),
-        _ => red(item, table.as_ref(), packet, bdp).map(Queue::Red),
+    match chosen {
+        QueueKind::DropTail => Ok(Queue::DropTail),
+        QueueKind::Priority => Ok(Queue::Priority),
+        QueueKind::Red => red(item, table.as_ref(), packet, bdp).map(Queue::Red),
+        QueueKind::Choke => red(item, table.as_ref(), packet, bdp).map(Queue::Choke),
+        QueueKind::Policer => policer(item, table.as_ref(), packet).map(Queue::Policer),
+        QueueKind::Codel => codel(table.as_ref()).map(Queue::Codel),
+        QueueKind::FqCodel => fq_codel(table.as_ref()).map(Queue::FqCodel),
+        QueueKind::QuickStart | QueueKind::Xcp | QueueKind::Vcp => {
+            unreachable!("{kind} is the label of a router")
+        }
     }
 }
 

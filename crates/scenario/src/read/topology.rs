@@ -34,7 +34,8 @@ pub(super) fn read<'a>(item: &Item<'a>, packet: Packet) -> Result<(Graph, Traffi
         "parking-lot" => parking_lot(&table, packet),
         "three-router" => three_router(&table, packet),
         "graphml" => graphml(&table, packet),
-        _ => transit_stub(&table, packet),
+        "transit-stub" => transit_stub(&table, packet),
+        other => unreachable!("the format has no topology {other}"),
     }
 }
 
@@ -290,7 +291,8 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
         let cost = match routing {
             "policy" => edge.weight,
             "hops" => 1,
-            _ => delay.0.max(1),
+            "delay" => delay.0.max(1),
+            other => unreachable!("the format has no routing by {other}"),
         };
         graph.join(edge.ends, rate, delay, cost, &shared);
     }
@@ -312,7 +314,8 @@ fn level(table: &Table<'_>, key: &str, usual: Level) -> Result<Level, Error> {
         chance: match table.get("method").map_or(Ok("random"), |item| item.word())? {
             "random" => Chance::Random,
             "waxman" => Chance::Waxman { beta: beta.unwrap_or(1.0) },
-            _ => Chance::Exponential,
+            "exponential" => Chance::Exponential,
+            other => unreachable!("the format has no method {other}"),
         },
         alpha: table.get("alpha").map_or(Ok(usual.alpha), |item| item.number())?,
     })

@@ -161,9 +161,10 @@ fn start(item: &Item<'_>) -> Result<Start, Error> {
     Ok(match law {
         "every" => Start::Every(item.time()?),
         "exponential" => Start::Exponential(item.time()?),
-        _ => {
+        "uniform" => {
             let (low, high) = item.pair(Item::time)?;
             Start::Uniform(low, high)
         }
+        other => unreachable!("the format has no starts by {other}"),
     })
 }

@@ -28,7 +28,9 @@ impl Site {
                 };
                 (format!("{}>{}", place(from), place(to)), to)
             }
-            _ => unreachable!("the endpoints of one flow match the kind of network"),
+            (Network::Dumbbell(_), Endpoints::Nodes { .. }) | (_, Endpoints::Pairs(_)) => {
+                unreachable!("the endpoints of one flow match the kind of network")
+            }
         };
         Self { cluster: group.cluster.clone().unwrap_or(derived), destination }
     }

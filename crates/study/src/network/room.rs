@@ -163,7 +163,15 @@ fn links(scenario: &Scenario, built: &Built, observe: &Observe, estimate: &mut E
     let named = || built.named_links.iter().map(|&index| &built.network.links[index]);
     let queues = |link: &LinkConfig| match link.queue {
         QueueConfig::FqCodel(fq) => u64::from(fq.flows),
-        _ => 0,
+        QueueConfig::Unlimited
+        | QueueConfig::Packets(_)
+        | QueueConfig::Bytes(_)
+        | QueueConfig::Red(_)
+        | QueueConfig::Policer(..)
+        | QueueConfig::Router(..)
+        | QueueConfig::Priority(_)
+        | QueueConfig::Choke(_)
+        | QueueConfig::Codel(..) => 0,
     };
     let queues: u64 = named().map(queues).sum();
     estimate.add(format!("{}.queue", table(scenario)), (queues * FLOW_QUEUE) as f64, 0.0);
@@ -225,7 +233,15 @@ fn carried(built: &Built, link: &LinkConfig, size: f64) -> f64 {
     let bytes = |rate: Rate| rate.0 as f64 / 8e9 * built.network.end.0 as f64;
     let policer = match link.queue {
         QueueConfig::Policer(bucket, _) => Some(bucket),
-        _ => None,
+        QueueConfig::Unlimited
+        | QueueConfig::Packets(_)
+        | QueueConfig::Bytes(_)
+        | QueueConfig::Red(_)
+        | QueueConfig::Router(..)
+        | QueueConfig::Priority(_)
+        | QueueConfig::Choke(_)
+        | QueueConfig::Codel(..)
+        | QueueConfig::FqCodel(_) => None,
     };
     let passed = policer.iter().chain(&link.shaper).map(|bucket| bucket.burst as f64 + bytes(bucket.rate));
     passed.fold(bytes(link.rate), f64::min) / size

@@ -46,7 +46,15 @@ pub(super) fn check<'a>(
     let routers: Vec<_> = path
         .map(|link| match link.queue {
             QueueConfig::Router(config, _) => Some(config),
-            _ => None,
+            QueueConfig::Unlimited
+            | QueueConfig::Packets(_)
+            | QueueConfig::Bytes(_)
+            | QueueConfig::Red(_)
+            | QueueConfig::Policer(..)
+            | QueueConfig::Priority(_)
+            | QueueConfig::Choke(_)
+            | QueueConfig::Codel(..)
+            | QueueConfig::FqCodel(_) => None,
         })
         .collect();
     let refuse = |key: &str, why: &str| {

@@ -74,7 +74,12 @@ impl<'a> Wires<'a> {
         self.links.iter().any(|link| match link.queue {
             QueueConfig::Red(red) | QueueConfig::Choke(red) => red.ecn,
             QueueConfig::Codel(codel, _) | QueueConfig::FqCodel(FqCodelConfig { codel, .. }) => codel.ecn,
-            _ => false,
+            QueueConfig::Unlimited
+            | QueueConfig::Packets(_)
+            | QueueConfig::Bytes(_)
+            | QueueConfig::Policer(..)
+            | QueueConfig::Router(..)
+            | QueueConfig::Priority(_) => false,
         })
     }
 
@@ -107,7 +112,10 @@ impl<'a> Wires<'a> {
                 let (c, d) = (access("back-in", rates[1], quarter), access("back-out", rates[0], quarter));
                 Paths { forward: wrap(a, forward, b), reverse: wrap(c, reverse, d) }
             }
-            _ => unreachable!("the endpoints of one flow match the kind of network"),
+            (Kind::Dumbbell(_), Endpoints::Nodes { .. } | Endpoints::Pairs(_))
+            | (Kind::Graph { .. }, Endpoints::Path(_) | Endpoints::Pairs(_)) => {
+                unreachable!("the endpoints of one flow match the kind of network")
+            }
         }
     }
 
@@ -117,7 +125,10 @@ impl<'a> Wires<'a> {
             (Kind::Dumbbell(_), Endpoints::Path(scenario::Direction::Forward)) => vec![0],
             (Kind::Dumbbell(_), Endpoints::Path(scenario::Direction::Reverse)) => vec![1],
             (Kind::Graph { routes, .. }, &Endpoints::Nodes { from, to }) => routes.path(from, to),
-            _ => unreachable!("the endpoints of one flow match the kind of network"),
+            (Kind::Dumbbell(_), Endpoints::Nodes { .. } | Endpoints::Pairs(_))
+            | (Kind::Graph { .. }, Endpoints::Path(_) | Endpoints::Pairs(_)) => {
+                unreachable!("the endpoints of one flow match the kind of network")
+            }
         }
     }
 
