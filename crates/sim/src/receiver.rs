@@ -11,7 +11,8 @@ use firstflight_contract::{Moment, Nanos};
 pub struct AckPolicy {
     /// Segments per ACK after the quick ACKs: 1 or 2.
     pub every: u32,
-    /// Number of segments at the start that are acknowledged at once (Linux's quick ACKs).
+    /// Number of segments at the start that are acknowledged at once (Linux's quick ACKs). With [`Reports::Duplicates`], segments
+    /// beyond a hole and those that fill one count too.
     pub quick: u32,
     /// Maximum delay of an ACK, nanoseconds.
     pub timer: u64,
@@ -183,7 +184,12 @@ impl Receiver {
             return None;
         }
         // RFC 5681 section 4.2: out-of-order segments, and those that fill a gap, are acknowledged at once.
+        let before = self.duplicates;
         let (low, high) = self.out_of_order(segment, flags);
+        if self.reports == Reports::Duplicates && self.tuning.is_none() && self.duplicates == before {
+            // Such a segment opens the window as well (`tcp_data_queue_ofo`), and its ACK is one of the quick ones.
+            self.quick_left = self.quick_left.saturating_sub(1);
+        }
         self.tune(now);
         self.unacked = 0;
         self.due = u64::MAX;
@@ -406,6 +412,21 @@ mod tests {
         assert_eq!(receiver.due(), 100 * MS);
         assert_eq!(receiver.on_timer().seq, 3);
         assert_eq!(receiver.due(), u64::MAX);
+    }
+
+    #[test]
+    fn segments_around_a_hole_are_among_the_quick_acks_of_a_receiver_that_reports_duplicates() {
+        // Four quick ACKs: of segment 0, of 2 beyond the hole and of 1 that fills it, and of 3. A copy of 2 changes nothing.
+        let later = |reports| {
+            let mut receiver = Receiver::new(AckPolicy { quick: 4, ..DELAYED }, reports);
+            for segment in [0, 2, 2, 1, 3] {
+                assert!(receiver.on_data(0, segment, (0, 0)).is_some(), "{segment}");
+            }
+            [4, 5, 6, 7].map(|segment| receiver.on_data(0, segment, (0, 0)).is_some())
+        };
+        assert_eq!(later(Reports::Duplicates), [false, true, false, true]);
+        // Of other stacks only segments in order count: 0, 3, 4 and 5.
+        assert_eq!(later(Reports::Blocks), [true, true, false, true]);
     }
 
     #[test]
