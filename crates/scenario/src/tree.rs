@@ -208,7 +208,7 @@ impl Display for Value {
                 write!(f, "{} # SHA-256 {sha256}", quoted(file))
             }
             Self::Trace(LinkTrace { file, sha256, columns, .. }) => {
-                let Columns { column, unit, time, time_unit } = columns;
+                let Columns { column, unit, time, time_unit } = &**columns;
                 let chosen = [
                     ("file", Some(&**file)),
                     ("column", column.as_deref()),
@@ -217,8 +217,8 @@ impl Display for Value {
                     ("time_unit", time_unit.map(|unit| unit.name)),
                 ];
                 let mut table = Tree::default();
-                for (key, value) in chosen {
-                    value.map(|value| table.set(key, Value::text(value)));
+                for (key, value) in chosen.into_iter().filter_map(|(key, value)| Some((key, value?))) {
+                    table.set(key, Value::text(value));
                 }
                 write!(f, "{table} # SHA-256 {sha256}")
             }

@@ -104,7 +104,12 @@ fn client(before: &[u8]) -> Result<IpAddr, Flaw> {
     match (address(first), forwarded(second)) {
         (Some(client), None) => Ok(client),
         (None, Some(client)) => Ok(client),
-        (None, None) => Err(Flaw::Client),
+        // Behind more than one field, such as the stamp of syslog, the only address.
+        (None, None) => {
+            let mut others = fields.filter_map(address);
+            let client = others.next().ok_or(Flaw::Client)?;
+            if others.all(|other| other == client) { Ok(client) } else { Err(Flaw::TwoClients) }
+        }
         (Some(one), Some(other)) => {
             let has_port =
                 |field: &[u8]| field.starts_with(b"[") || field.iter().filter(|&&b| b == b':').count() == 1;

@@ -196,10 +196,10 @@ impl<'de> Visitor<'de> for Object<'_, 'de> {
             }
             let value = map.next_value_seed(AsScalar)?;
             match (ranks, value) {
-                ([Some(new), ..], Scalar::Text(text)) if text != "-" && !text.is_empty() => {
-                    if better(&line.client, new) {
-                        line.client = Some((new, text));
-                    }
+                ([Some(new), ..], Scalar::Text(text))
+                    if text != "-" && !text.is_empty() && better(&line.client, new) =>
+                {
+                    line.client = Some((new, text));
                 }
                 ([_, Some(new), ..], value) if better(&line.time, new) => line.time = Some((new, value)),
                 ([_, _, Some(new), _], value) if better(&line.bytes, new) => line.bytes = Some((new, value)),

@@ -183,6 +183,8 @@ fn the_client_of_a_line_is_an_address_in_any_form() {
         ("www.example.com 2001:db8::7", "2001:db8::7"),
         ("198.51.100.1:443 192.0.2.7", "192.0.2.7"),
         ("[2001:db8::1]:443 192.0.2.7", "192.0.2.7"),
+        // The stamp of syslog.
+        ("Oct 10 13:55:36 web1 nginx: 192.0.2.7", "192.0.2.7"),
         // Lists of forwarded addresses: the client's is the first; of two fields it is the public one.
         ("192.0.2.7, 198.51.100.1, 10.0.0.1", "192.0.2.7"),
         ("192.0.2.7,198.51.100.1", "192.0.2.7"),

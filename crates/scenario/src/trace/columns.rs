@@ -54,7 +54,7 @@ impl RateUnit {
     pub fn of(text: &str) -> Option<Self> {
         let text = text.trim();
         let (stem, per) = match text.split_once(['/', '_', ' ']) {
-            Some((stem, second)) => (stem, ["s", "sec", "second", "S"].contains(&second)),
+            Some((stem, second)) => (stem, ["s", "sec", "second"].contains(&second)),
             None => (text.strip_suffix("ps")?, true),
         };
         let power = match stem.bytes().next()? {
@@ -114,8 +114,13 @@ pub(super) fn rate_unit(name: &str) -> Option<RateUnit> {
     let words: Vec<_> = words(name).collect();
     let single = || words.iter().find_map(|word| RateUnit::of(word));
     let pair = || words.windows(2).find_map(|pair| RateUnit::of(&pair.join("_")));
+    let per = || {
+        words
+            .windows(3)
+            .find_map(|three| RateUnit::of(&[three[0], three[2]].join("_")).filter(|_| three[1] == "per"))
+    };
     let known = || KNOWN.iter().find(|(known, _)| *known == name).and_then(|(_, unit)| RateUnit::of(unit));
-    single().or_else(pair).or_else(known)
+    single().or_else(pair).or_else(per).or_else(known)
 }
 
 /// Whether a column has rates, by its name.
@@ -125,10 +130,19 @@ pub(super) fn is_rate(name: &str) -> bool {
     rate_unit(name).is_some() || words(name).any(|word| WORDS.contains(&&*word.to_lowercase()))
 }
 
-/// Whether the name of a column has a unit in capitals only, which could be of bits or of bytes.
+/// Whether the name of a column has something like a unit that does not say which: of bits or of bytes, or without a time.
 pub(super) fn is_unclear(name: &str) -> bool {
-    rate_unit(name).is_none()
-        && words(name).any(|word| ["BPS", "KBPS", "MBPS", "GBPS", "KB/S", "MB/S", "GB/S"].contains(&word))
+    let is_like = |word: &str| {
+        let word = word.to_lowercase();
+        let stem = word.trim_end_matches("/s").trim_end_matches("ps").trim_end_matches('s');
+        let (prefix, rest) = stem.split_at_checked(1).unwrap_or_default();
+        let of = |rest: &str| ["b", "bit", "byte", "ib", "ibit", "ibyte"].contains(&rest);
+        ["k", "m", "g"].contains(&prefix) && of(rest)
+            || ["byte", "bp"].contains(&stem)
+            || word == "bits"
+            || word == "bps"
+    };
+    rate_unit(name).is_none() && words(name).any(is_like)
 }
 
 /// The unit of the times of a column, as its name states it.

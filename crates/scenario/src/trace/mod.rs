@@ -35,7 +35,7 @@ pub struct LinkTrace {
     /// SHA-256 of the file, in hexadecimal; see [`LinkTrace::opportunities`] for a trace that no file holds.
     pub sha256: String,
     /// Columns of the file that are read.
-    pub columns: Columns,
+    pub columns: Box<Columns>,
     /// Capacity over time.
     pub schedule: Arc<Schedule>,
 }
@@ -70,12 +70,12 @@ impl LinkTrace {
     /// A trace from `text`, whose file is `file` in the scenario and `shown` in errors.
     fn named(text: &str, file: &str, shown: &str, columns: Columns) -> Result<Self, Error> {
         let schedule = Schedule::parse_columns(text, shown, &columns)?;
-        Ok(Self { columns, ..Self::of(file, text, schedule) })
+        Ok(Self { columns: Box::new(columns), ..Self::of(file, text, schedule) })
     }
 
     fn of(file: &str, text: &str, schedule: Schedule) -> Self {
         let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { file: file.into(), sha256, columns: Columns::default(), schedule: Arc::new(schedule) }
+        Self { file: file.into(), sha256, columns: Box::default(), schedule: Arc::new(schedule) }
     }
 
     /// A trace `name` that no file holds: the delivery opportunities at these ascending times, each of a full packet. After

@@ -285,11 +285,10 @@ fn named(
         }
     };
     if columns.unit.is_none() && is_unclear(names[rate]) {
-        let problem = format!("\"{}\": its unit could be of bits or of bytes", clipped(names[rate]));
-        return Err(fail(
-            Problem::Invalid(problem),
-            "trace = { file = …, unit = \"Mbit/s\" } or another unit".into(),
-        ));
+        let problem =
+            "the unit in the name of the rate could be one of bits or of bytes, or has no time".to_owned();
+        let expected = "in trace = { file = …, … } unit = \"Mbit/s\" or another one";
+        return Err(fail(Problem::Invalid(problem), expected.into()));
     }
     Ok(Shape {
         separator,

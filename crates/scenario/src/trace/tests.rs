@@ -186,6 +186,35 @@ fn columns_are_chosen_by_name_in_the_unit_of_their_collection() {
     assert_eq!(chosen(lumos, by_number), Ok(steps(&[(0.0, 480.0), (1.0, 0.0), (2.0, 9.0)])));
 }
 
+const UNCLEAR: &str = "x:1:1: the unit in the name of the rate could be one of bits or of bytes, or has no time; expected in trace = { file";
+
+#[test]
+fn a_unit_is_read_in_the_ways_in_which_files_write_it() {
+    // A rate of 8 in this unit, in bit/s.
+    for (name, rate) in [
+        ("rate", 8_000_000),
+        ("bit_rate", 8_000_000),
+        ("bandwidth [bit/s]", 8),
+        ("throughput_bps", 8),
+        ("bits_per_second", 8),
+        ("rate (kbit per s)", 8_000),
+        ("Kbps", 8_000),
+        ("kb/s", 8_000),
+        ("DL_bitrate", 8_000),
+        ("DL_bitrate (Mbit/s)", 8_000_000),
+        ("mbps", 8_000_000),
+        ("Mbits/sec", 8_000_000),
+        ("rate_Gbit_s", 8_000_000_000),
+        ("B/s", 64),
+        ("bytes_sec", 64),
+        ("rate (kB/s)", 64_000),
+        ("MBps", 64_000_000),
+        ("delivery_rate", 64),
+    ] {
+        assert_eq!(parse(&format!("time,{name}\n0,8\n")).fastest(), Rate(rate), "{name}");
+    }
+}
+
 #[test]
 fn columns_that_cannot_be_told_apart_are_refused_with_the_choices() {
     let refused = |text: &str, columns: Columns| chosen(text, columns).expect_err(text);
@@ -206,11 +235,11 @@ fn columns_that_cannot_be_told_apart_are_refused_with_the_choices() {
         ("time,rtt\n0,1\n", Columns::default(), "x:1:1: no column is recognised as the rate; expected in"),
         ("seq,Mbps\n0,1\n", Columns::default(), "x:1:1: no column is recognised as the time"),
         ("time,rate,rate\n0,1,2\n", column("rate"), "x:1:1: 2 columns are named \"rate\""),
-        (
-            "time,RATE_MBPS\n0,1\n",
-            Columns::default(),
-            "x:1:1: \"RATE_MBPS\": its unit could be of bits or of bytes",
-        ),
+        ("time,RATE_MBPS\n0,1\n", Columns::default(), UNCLEAR),
+        ("time,throughput_kbs\n0,1\n", Columns::default(), UNCLEAR),
+        ("time,rate (kb)\n0,1\n", Columns::default(), UNCLEAR),
+        ("time,throughput [KBytes]\n0,1\n", Columns::default(), UNCLEAR),
+        ("time,rate_bits\n0,1\n", Columns::default(), UNCLEAR),
         ("0 1 2\n1 2 3\n", Columns::default(), "x:1:1: \"0 1 2\" is not such a pair"),
         ("0 1\n1 2\n", column("rate"), "x:1:1: there is no column \"rate\": no line has names of columns"),
         ("# kbit/s\n0 1000\n", Columns::default(), "x:2:1: a comment above has the unit kbit/s"),

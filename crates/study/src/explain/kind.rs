@@ -5,8 +5,8 @@ use std::sync::Arc;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::random::Stream;
 use firstflight_scenario::{
-    Codel, Columns, Dist, Endpoints, FlowGroup, Graph, Limit, Link, LinkTrace, Network, Node, Policer, Queue,
-    Red, Scenario, Schedule, SchemeSpec, Shaper, Start, limits,
+    Codel, Dist, Endpoints, FlowGroup, Graph, Limit, Link, LinkTrace, Network, Node, Policer, Queue, Red,
+    Scenario, Schedule, SchemeSpec, Shaper, Start, limits,
 };
 
 use super::anchors::Anchors;
@@ -478,7 +478,7 @@ fn cellular(values: &[f64], packet: f64, seed: u64) -> LinkTrace {
 /// A trace that comes from no file.
 fn trace(name: &str, schedule: Schedule) -> LinkTrace {
     let (file, schedule) = (name.into(), Arc::new(schedule));
-    LinkTrace { file, sha256: String::new(), columns: Columns::default(), schedule }
+    LinkTrace { file, sha256: String::new(), columns: Box::default(), schedule }
 }
 
 /// A normally distributed number (G. Box, M. Muller, 1958).
