@@ -30,6 +30,12 @@ pub trait Phase {
         ack.show(|ack| self.on_ack(ack, control))
     }
 
+    /// Acknowledged bytes that a growth of the window by `grown` bytes took at the last ACK: as many, unless the phase grows more
+    /// slowly. Where growth ends at the threshold, the host lets the next phase count the others.
+    fn spent(&self, grown: u64) -> u64 {
+        grown
+    }
+
     /// An ACK that another phase answers: a start-up scheme, or slow start below the threshold. `cwnd` is the window at its
     /// arrival. Called only for the last phase of a chain, and only if it [watches](crate::Declaration::watches): it may
     /// need to know the path before avoidance begins.
@@ -50,7 +56,14 @@ pub fn slow_start(ack: &Ack, control: &mut Control) -> Step {
     }
     // RFC 5681: "During slow start, a TCP increments cwnd by at most SMSS bytes for each ACK received that
     // cumulatively acknowledges new data." The host puts that bound, or its profile's, into `growth`.
-    control.cwnd += ack.growth;
+    // Slow start is for a window below the threshold. A step of one segment may pass a threshold that is a part of a segment away;
+    // a larger one (Linux, RFC 3465, RFC 9406) ends there, as in Linux's `tcp_slow_start`, and the next phase counts the rest.
+    let room = if ack.growth > u64::from(ack.mss) {
+        control.ssthresh.saturating_sub(control.cwnd)
+    } else {
+        u64::MAX
+    };
+    control.cwnd += ack.growth.min(room);
     // RFC 5681: "Slow start ends when cwnd exceeds ssthresh or when congestion is observed."
     if control.cwnd >= control.ssthresh {
         return Step::Exit(Exit::Threshold);

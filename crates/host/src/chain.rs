@@ -13,6 +13,17 @@ use crate::phases::Phases;
 #[cfg(feature = "alloc")]
 use crate::phases::Sequence;
 
+/// Outcome of an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Whether start-up ended with it.
+    pub ended: bool,
+    /// Bytes of [`Ack::growth`] that did not enlarge the window, because it stopped at the threshold, or because the phase ended
+    /// before it counted the ACK. They are for the phase that is in force now: a host whose ACKs may add more than a segment
+    /// reports them to it by another ACK, with `acked` and `rtt` zero.
+    pub rest: u64,
+}
+
 /// Reason why phases do not make a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainError {
@@ -210,33 +221,32 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         self.clamp();
     }
 
-    /// New data was acknowledged.
-    pub fn on_ack(&mut self, ack: &Ack) {
-        self.on_described_ack(ack);
+    /// New data was acknowledged. Returns [`Told::rest`].
+    pub fn on_ack(&mut self, ack: &Ack) -> u64 {
+        self.on_described_ack(ack).rest
     }
 
-    /// [`Chain::on_ack`] with a description that is computed where it is read. Returns whether this ACK ended start-up.
+    /// [`Chain::on_ack`] with a description that is computed where it is read.
     #[inline(always)]
-    pub fn on_described_ack(&mut self, ack: &impl DescribeAck) -> bool {
+    pub fn on_described_ack(&mut self, ack: &impl DescribeAck) -> Told {
         if self.watched {
             ack.show(|ack| self.let_watch(ack));
         }
         // RFC 5681 section 3.1: below ssthresh a sender is in slow start, whichever avoidance rules above it, unless the
         // avoidance scheme has its own rule there.
-        if self.in_avoidance && self.control.cwnd < self.control.ssthresh && !self.own_start {
-            ack.show(|ack| {
-                if !ack.is(Ack::RECOVERY) {
-                    let _ = slow_start(ack, &mut self.control);
-                }
+        let before = self.control.cwnd;
+        if self.in_avoidance && before < self.control.ssthresh && !self.own_start {
+            return ack.show(|ack| match slow_start(ack, &mut self.control) {
+                Step::Stay => Told::default(),
+                _ => Told { ended: false, rest: ack.growth.saturating_sub(self.control.cwnd - before) },
             });
-            return false;
         }
         let step = self.phases.current_mut().on_described_ack(ack, &mut self.control);
         if step != Step::Stay {
-            return ack.show(|ack| self.on_step(step, ack));
+            return ack.show(|ack| self.on_step(step, ack, before));
         }
         self.clamp();
-        false
+        Told::default()
     }
 
     /// Shows the last phase an ACK that it will not answer.
@@ -252,11 +262,12 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         }
     }
 
-    /// Obeys the answer to an ACK; returns whether start-up ended with it.
+    /// Obeys the answer to an ACK that found a window of `before` bytes.
     #[cold]
     #[inline(never)]
-    fn on_step(&mut self, step: Step, ack: &Ack) -> bool {
+    fn on_step(&mut self, step: Step, ack: &Ack, before: u64) -> Told {
         let ended_before = self.exit.is_some();
+        let mut rest = 0;
         match step {
             Step::Stay => {}
             Step::Over(reason) => {
@@ -265,6 +276,10 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
             // The last phase has nobody to hand over to.
             Step::Exit(_) if self.phases.position() == self.last() => {}
             Step::Exit(reason) => {
+                // A phase that made the window smaller has judged the whole ACK.
+                if let Some(grown) = self.control.cwnd.checked_sub(before) {
+                    rest = ack.growth.saturating_sub(self.phases.current().spent(grown));
+                }
                 let mut entry =
                     Entry { now: ack.now, rtt: ack.srtt, in_flight: ack.in_flight, ..Entry::default() };
                 if self.resuming {
@@ -275,7 +290,7 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
             }
         }
         self.clamp();
-        self.exit.is_some() && !ended_before
+        Told { ended: self.exit.is_some() && !ended_before, rest }
     }
 
     /// The phase after an idle time is over: the window decides which phase follows.

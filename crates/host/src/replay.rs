@@ -77,17 +77,23 @@ impl core::error::Error for Difference {}
 impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
     /// Reports `event` to the chain.
     pub fn take(&mut self, event: &Event) -> Answer {
+        self.tell(event).0
+    }
+
+    /// The same; returns [`Told::rest`](crate::chain::Told::rest) as well.
+    pub fn tell(&mut self, event: &Event) -> (Answer, u64) {
+        let mut rest = 0;
         match event {
             Event::Start { entry, initial_window, ssthresh } => self.start(entry, *initial_window, *ssthresh),
             Event::Mss(mss) => self.set_mss(*mss),
             Event::Sent(sent) => self.on_sent(sent),
-            Event::Ack(ack) => self.on_ack(ack),
+            Event::Ack(ack) => rest = self.on_ack(ack),
             Event::Congestion(congestion) => self.on_congestion(congestion),
             Event::LoseWindow(now) => self.lose_window(*now),
             Event::Idle(entry) => self.on_idle(*entry),
             Event::Spurious => self.on_spurious(),
         }
-        Answer { control: self.control, exit: self.startup_exit() }
+        (Answer { control: self.control, exit: self.startup_exit() }, rest)
     }
 
     /// Reports the events of `records` to this chain, which is at rest. Returns their number.

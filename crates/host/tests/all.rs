@@ -2,3 +2,4 @@
 
 mod chain;
 mod no_std;
+mod threshold;

@@ -92,9 +92,15 @@ impl Connection {
 
     /// Reports an event to the scheme.
     fn report(&mut self, event: Event) {
-        let answer = self.chain.take(&event);
+        let (answer, rest) = self.chain.tell(&event);
         if let Some(log) = &self.log {
             log.add(Record { event, answer });
+        }
+        if let Event::Ack(ack) = event
+            && rest > 0
+        {
+            // The part of the ACK beyond the threshold is the next phase's.
+            self.report(Event::Ack(Ack { acked: 0, rtt: Nanos::ZERO, growth: rest, ce: 0, ..ack }));
         }
     }
 

@@ -63,6 +63,9 @@ impl Phase for Custom {
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
         self.0.on_ack(ack, control)
     }
+    fn spent(&self, grown: u64) -> u64 {
+        self.0.spent(grown)
+    }
     fn on_watched(&mut self, ack: &Ack, cwnd: u64) {
         self.0.on_watched(ack, cwnd);
     }

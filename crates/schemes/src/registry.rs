@@ -77,6 +77,9 @@ macro_rules! registry {
             fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
                 match self { $(Self::$name(p) => p.on_ack(ack, control),)+ Self::Custom(p) => p.on_ack(ack, control) }
             }
+            fn spent(&self, grown: u64) -> u64 {
+                match self { $(Self::$name(p) => p.spent(grown),)+ Self::Custom(p) => p.spent(grown) }
+            }
             fn on_watched(&mut self, ack: &Ack, cwnd: u64) {
                 match self { $(Self::$name(p) => p.on_watched(ack, cwnd),)+ Self::Custom(p) => p.on_watched(ack, cwnd) }
             }

@@ -2,11 +2,9 @@
 
 use crate::config::{FlowConfig, LinkConfig, Network, QueueConfig};
 use crate::observe::{Observer, Seen};
-use crate::packet;
 use crate::receiver::Receiver;
 use crate::sender::app::{App, AppConfig};
-use crate::sender::segmentation::Segmentation;
-use crate::sender::{AckIn, Port, Sender};
+use crate::sender::{AckIn, Port, Segment, Sender};
 use crate::wire::{Content, SYN, Wire};
 
 /// One connection.
@@ -22,19 +20,16 @@ pub(crate) struct Flow {
     header: u32,
     pub(crate) counted_finished: bool,
     pub(crate) sender: Sender,
-    segmentation: Segmentation,
     grid: Vec<u32>,
     grid_points: usize,
 }
 
 impl Flow {
     pub(crate) fn new(config: &FlowConfig, network: &Network) -> Self {
-        let app = App::new(&config.app, config.stack.mss);
-        let segmentation = app.segmentation().clone();
+        let app = App::new(&config.app, config.stack.mss, !config.stack.ns2);
         let mut sender = Sender::new(config.stack, config.chain.clone(), app);
         sender.run_over(routers(config, &network.links), config.header);
         Self {
-            segmentation,
             sender,
             receiver: Receiver::new(config.ack_policy, config.stack.recovery.reports())
                 .waking_in(config.stack.wakes_in())
@@ -73,7 +68,6 @@ impl Flow {
     /// Lets a connection that has begun write as much as `config` says.
     pub(crate) fn go_on_as(&mut self, config: &FlowConfig) {
         self.sender.write_in_all(&config.app);
-        self.segmentation = self.sender.app().segmentation().clone();
     }
 
     /// Sender, and the port through which it sends on the leg `leg`.
@@ -83,8 +77,7 @@ impl Flow {
         wire: &'a mut Wire<'r, O>,
         leg: u32,
     ) -> (&'a mut Sender, FlowPort<'a, 'r, O>) {
-        let mss = self.sender.mss() as u32;
-        (&mut self.sender, FlowPort { wire, leg, header: self.header, mss, segmentation: &self.segmentation })
+        (&mut self.sender, FlowPort { wire, leg, header: self.header })
     }
 
     /// Lets the sender see the window that an ACK up to `next` carries.
@@ -163,20 +156,16 @@ pub(crate) struct FlowPort<'a, 'r, O> {
     wire: &'a mut Wire<'r, O>,
     leg: u32,
     header: u32,
-    mss: u32,
-    segmentation: &'a Segmentation,
 }
 
 impl<O: Observer> Port for FlowPort<'_, '_, O> {
     #[inline(always)]
-    fn transmit(&mut self, now: u64, segment: u32, (flags, high): (u64, u64), retransmission: bool) {
-        let payload =
-            if flags & packet::PUSH_SYN == 0 { self.mss } else { self.segmentation.bytes(segment, self.mss) };
-        let size = payload + self.header;
+    fn transmit(&mut self, now: u64, segment: Segment, (flags, high): (u64, u64), retransmission: bool) {
+        let size = segment.bytes + self.header;
         let leg = self.wire.leg(self.leg);
-        let mut content = Content { seq: segment, low: u64::from(size) | flags, high };
+        let mut content = Content { seq: segment.number, low: u64::from(size) | flags, high };
         if O::ON {
-            self.wire.observer.sent(now, Seen::data(leg.flow, segment, content.low), retransmission);
+            self.wire.observer.sent(now, Seen::data(leg.flow, segment.number, content.low), retransmission);
         }
         self.wire.carry(now, leg, size, &mut content);
     }

@@ -75,11 +75,10 @@ fn quick_acks_avoid_the_timer_in_the_first_rounds() {
 
 #[test]
 fn an_idle_time_longer_than_the_timeout_restarts_slow_start() {
-    // 4 leave at 0, 8 at 100, and the last 4 of the write at 200 with the second ACK. While these are
-    // outstanding the window does not limit, so of the eight ACKs at 200 only three grow it: the first two,
-    // and the third, before which the last attempt to send had ended at the window. 8 + 3 = 11.
+    // 4 leave at 0, 8 at 100, and the last 4 of the write at 200 with the second ACK, which make the window full: all 16 ACKs
+    // enlarge it, to 20.
     let mut line = Line::with(Recovery::Sack, 4, None);
-    line.app = writes(16, &[2000]);
+    line.app = AppConfig { sizes: vec![40_000], ..writes(16, &[2000]) };
     let (_, sends) = line.run(2300);
     let first = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
     let first_write = at(&[(0, &first[..4]), (100, &first[4..12]), (200, &first[12..])]);
@@ -88,11 +87,11 @@ fn an_idle_time_longer_than_the_timeout_restarts_slow_start() {
     assert_eq!(sends[16..], at(&[(2300, &[16, 17, 18, 19])]));
     line.stack.idle_restart = IdleRestart::Keep;
     let (_, sends) = line.run(2300);
-    assert_eq!(sends[16..].len(), 11);
+    assert_eq!(sends[16..].len(), 20);
     // An idle time shorter than the timeout, at least 200 ms here, changes nothing.
     line.stack.idle_restart = IdleRestart::Restart;
-    line.app = writes(16, &[100]);
-    assert_eq!(line.run(400).1[16..].len(), 11);
+    line.app = AppConfig { sizes: vec![40_000], ..writes(16, &[100]) };
+    assert_eq!(line.run(400).1[16..].len(), 20);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use firstflight_sim::packet::{CWR_ECE, ECT, pack_blocks};
 use firstflight_sim::sender::app::App;
 use firstflight_sim::sender::info::CaState;
 use firstflight_sim::sender::stack::{PartialAcks, Recovery, Stack};
-use firstflight_sim::sender::{AckIn, Port, Sender};
+use firstflight_sim::sender::{AckIn, Port, Segment, Sender};
 
 /// A window of `segments`, in congestion avoidance from the start.
 fn steady(recovery: Recovery, segments: u32) -> Line {
@@ -215,8 +215,8 @@ fn segments_behind_a_hole_count_as_delivered_only_once() {
 struct Departures(Vec<Sent>);
 
 impl Port for Departures {
-    fn transmit(&mut self, now: u64, segment: u32, _: (u64, u64), _: bool) {
-        self.0.push((now / MS, segment));
+    fn transmit(&mut self, now: u64, segment: Segment, _: (u64, u64), _: bool) {
+        self.0.push((now / MS, segment.number));
     }
 
     fn transmit_syn(&mut self, _: u64, _: (u64, u64)) {
@@ -232,10 +232,11 @@ fn a_probe_repeats_a_tail_that_has_arrived_and_its_report_still_counts() {
     // probe is due at 1220 + 2 * 115 + 2 = 1452: the same tail. At the timeout the second segment is lost and the tail is not.
     // The pipe (RFC 6675): 2 out + 1 retransmitted - 1 reported - 1 lost = 1.
     let stack = Stack { ecn: true, mss: 1000, ..stacks::linux() };
-    let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven());
+    let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven(1000, !stack.ns2));
     let mut wire = Departures::default();
     sender.open(1000 * MS, 100 * MS);
-    sender.write(1000 * MS, 3, 0, &mut wire);
+    assert!(sender.queue(3000));
+    sender.write(1000 * MS, &mut wire);
     sender.advance(1210 * MS, &mut wire);
     let (low, high) = pack_blocks(1, &[(2, 3)]);
     sender.on_ack(1220 * MS, AckIn { seq: 1, low: low | CWR_ECE, high }, &mut wire);
@@ -255,10 +256,11 @@ fn a_probe_repeats_a_tail_that_has_arrived_and_its_report_still_counts() {
 /// A sender with ECN, `segments` in flight from 1000 ms on and its window in congestion avoidance.
 fn with_ecn(stack: Stack, segments: u32) -> (Sender, Departures) {
     let stack = Stack { ecn: true, initial_window: segments, initial_ssthresh: Some(segments), ..stack };
-    let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven());
+    let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven(1000, !stack.ns2));
     let mut wire = Departures::default();
     sender.open(1000 * MS, 100 * MS);
-    sender.write(1000 * MS, 100, 0, &mut wire);
+    assert!(sender.queue(100_000));
+    sender.write(1000 * MS, &mut wire);
     (sender, wire)
 }
 
@@ -343,8 +345,8 @@ fn new_data_after_a_loss_carries_cwr() {
 struct Flags(Vec<(u32, bool, bool)>);
 
 impl Port for Flags {
-    fn transmit(&mut self, _: u64, segment: u32, (low, _): (u64, u64), _: bool) {
-        self.0.push((segment, low & ECT != 0, low & CWR_ECE != 0));
+    fn transmit(&mut self, _: u64, segment: Segment, (low, _): (u64, u64), _: bool) {
+        self.0.push((segment.number, low & ECT != 0, low & CWR_ECE != 0));
     }
 
     fn transmit_syn(&mut self, _: u64, _: (u64, u64)) {

@@ -29,6 +29,7 @@ struct connection {
 	u64 number;
 	u32 initial_window; /* segments */
 	u32 prr_delivered, delivered_ce, retransmitted;
+	u64 rest; /* bytes of the last ACK's growth that are left for the next phase */
 	u8 congested; /* the kernel asked for a threshold and will name the cause */
 	u8 spurious; /* the kernel undid a reduction, and the schemes do not know yet */
 	u8 inside; /* a scheme is running, or has panicked */
@@ -59,14 +60,13 @@ extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 
 // Functions of crates/kernel/bpf/face.
 void ff_start(void *state, const struct ff_entry *, u64 window, u64 ssthresh);
-void ff_on_ack(void *state, struct ff_ack *, u64 acked, u64 next);
+u64 ff_on_ack(void *state, struct ff_ack *, u64 acked, u64 next);
 void ff_on_congestion(void *state, const struct ff_congestion *);
 void ff_lose_window(void *state, u64 now);
 void ff_on_spurious(void *state);
 void ff_on_idle(void *state, const struct ff_entry *);
 bool ff_is_standalone(const void *state);
 bool ff_resumes(const void *state);
-bool ff_in_avoidance(const void *state);
 bool ff_startup_exit(const void *state, struct ff_startup_exit *);
 
 // A panic of the schemes.
@@ -277,7 +277,7 @@ static __noinline int answered(struct connection *c, u32 kind)
 	}
 
 TELL(tell_start, FF_START, ff_start(&c->state, &c->record.entry, c->record.cwnd, c->record.ssthresh))
-TELL(tell_ack, FF_ON_ACK, ff_on_ack(&c->state, &c->record.ack, c->record.acked, c->record.next))
+TELL(tell_ack, FF_ON_ACK, c->rest = ff_on_ack(&c->state, &c->record.ack, c->record.acked, c->record.next))
 TELL(tell_congestion, FF_ON_CONGESTION, ff_on_congestion(&c->state, &c->record.congestion))
 TELL(tell_further_timeout, FF_LOSE_WINDOW, ff_lose_window(&c->state, c->record.now))
 TELL(tell_spurious, FF_ON_SPURIOUS, ff_on_spurious(&c->state))
@@ -511,21 +511,14 @@ void BPF_PROG(ff_cong_control, struct sock *sk, u32 number, int flag, const stru
 			   (rs->is_ack_delayed ? FF_ACK_MAYBE_DELAYED : 0);
 		c->record.acked = tp->bytes_acked;
 		c->record.next = tp->bytes_acked + (u32)(tp->snd_nxt - tp->snd_una);
-		// Slow start ends exactly at the threshold; the rest of the ACK grows the window by the rules of avoidance.
-		u64 cwnd = c->state.control.cwnd, ssthresh = c->state.control.ssthresh;
-		u32 first = growth;
-		if (!standalone && cwnd < ssthresh && (ssthresh - cwnd) / mss < growth)
-			first = (ssthresh - cwnd) / mss;
-		bool starting = !ff_in_avoidance(&c->state);
-		a->growth = first * mss;
+		a->growth = growth * mss;
+		c->rest = 0;
 		tell_ack(c);
-		// Start-up that ends before it has grown the window leaves all of the ACK.
-		if (starting && ff_in_avoidance(&c->state) && c->state.control.cwnd == cwnd && cwnd < ssthresh &&
-		    !standalone)
-			first = 0;
-		if (growth > first) {
+		// Slow start ends exactly at the threshold; the rest of the ACK grows the window by the rules of avoidance.
+		u64 rest = c->rest;
+		if (rest) {
 			a->acked = a->rtt = 0;
-			a->growth = (growth - first) * mss;
+			a->growth = rest;
 			tell_ack(c);
 		}
 	}

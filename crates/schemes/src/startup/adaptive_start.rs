@@ -66,8 +66,13 @@ impl Phase for AdaptiveStart {
             self.linear.on_ack(ack, control)
         } else {
             // "mini exponential increase phase: increase cwnd by 1". Reaching the threshold does not end it.
+            let before = control.cwnd;
             let _ = slow_start(ack, control);
-            Step::Stay
+            let rest = ack.growth.saturating_sub(control.cwnd - before);
+            if rest == 0 {
+                return Step::Stay;
+            }
+            self.linear.on_ack(&Ack { acked: 0, rtt: Nanos::ZERO, growth: rest, ..*ack }, control)
         }
     }
 

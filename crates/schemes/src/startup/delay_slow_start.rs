@@ -52,6 +52,10 @@ impl Phase for DelaySlowStart {
         self.limited.grow(ack, control)
     }
 
+    fn spent(&self, grown: u64) -> u64 {
+        self.limited.spent(grown)
+    }
+
     fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
         Step::Exit(event.trigger.into())
     }

@@ -28,6 +28,8 @@ pub struct HystartPp {
     css_rounds: u32,
     /// Growth in CSS below one byte, in units of 1/CSS_GROWTH_DIVISOR.
     remainder: u64,
+    /// Acknowledged bytes for each byte by which the last ACK enlarged the window.
+    divisor: u64,
 }
 
 scheme! {
@@ -68,6 +70,7 @@ impl HystartPp {
     fn growth(&mut self, ack: &Ack, control: &Control) -> u64 {
         // The host decides whether the window may grow at all. The amount is the RFC's, section 4.2:
         // "cwnd = cwnd + min(N, L * SMSS)", N the newly acknowledged bytes.
+        self.divisor = if self.in_css() { self.parameters.css_growth_divisor } else { 1 };
         if ack.growth == 0 {
             return 0;
         }
@@ -82,8 +85,8 @@ impl HystartPp {
         }
         // Section 4.2, in CSS: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)"
         let n = n + self.remainder;
-        self.remainder = n % self.parameters.css_growth_divisor;
-        n / self.parameters.css_growth_divisor
+        self.remainder = n % self.divisor;
+        n / self.divisor
     }
 
     fn sample(&mut self, rtt: Nanos) {
@@ -162,6 +165,11 @@ impl Phase for HystartPp {
         let growth = self.growth(ack, control);
         self.sample(ack.rtt);
         slow_start(&Ack { growth, ..*ack }, control)
+    }
+
+    fn spent(&self, grown: u64) -> u64 {
+        // A later slow start, which is plain, has no divisor.
+        grown.saturating_mul(if self.active { self.divisor.max(1) } else { 1 })
     }
 
     fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {

@@ -39,6 +39,10 @@ impl Phase for LimitedSlowStart {
         self.limited.grow(ack, control)
     }
 
+    fn spent(&self, grown: u64) -> u64 {
+        self.limited.spent(grown)
+    }
+
     fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
         Step::Exit(event.trigger.into())
     }
@@ -51,6 +55,8 @@ pub(crate) struct Limited {
     half: u64,
     /// Growth below one byte, in units of 1/K byte: `int(MSS/K)` would lose it on every ACK.
     remainder: u64,
+    /// `K` of the last ACK.
+    k: u64,
 }
 
 impl Default for Limited {
@@ -63,17 +69,24 @@ impl Default for Limited {
 impl Limited {
     /// Growth limited above a window of `max_ssthresh` bytes, two at least.
     pub(crate) const fn above(max_ssthresh: u64) -> Self {
-        Self { half: max_ssthresh / 2, remainder: 0 }
+        Self { half: max_ssthresh / 2, remainder: 0, k: 1 }
+    }
+
+    /// Acknowledged bytes that a growth by `grown` bytes took.
+    pub(crate) fn spent(&self, grown: u64) -> u64 {
+        grown.saturating_mul(self.k)
     }
 
     #[inline]
     pub(crate) fn grow(&mut self, ack: &Ack, control: &mut Control) -> Step {
         // RFC 3742: "if (cwnd <= max_ssthresh) cwnd += MSS"
+        self.k = 1;
         if control.cwnd <= self.half.saturating_mul(2) {
             return slow_start(ack, control);
         }
         // "else K = int(cwnd/(0.5 max_ssthresh)); cwnd += int(MSS/K)"
         let k = control.cwnd / self.half;
+        self.k = k;
         let growth = ack.growth + self.remainder;
         self.remainder = growth % k;
         slow_start(&Ack { growth: growth / k, ..*ack }, control)

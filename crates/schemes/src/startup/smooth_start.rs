@@ -79,6 +79,10 @@ impl Phase for SmoothStart {
         slow_start(&Ack { growth: growth / self.grain, ..*ack }, control)
     }
 
+    fn spent(&self, grown: u64) -> u64 {
+        grown.saturating_mul(self.grain.max(1))
+    }
+
     fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
         Step::Exit(event.trigger.into())
     }

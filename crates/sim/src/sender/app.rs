@@ -1,6 +1,7 @@
 //! The application: when it begins, how much it writes and when, when it stops.
 
 use super::segmentation::Segmentation;
+use std::collections::VecDeque;
 
 /// The moment from which the time to a further write counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,8 +35,14 @@ pub struct AppConfig {
 pub struct App {
     start: u64,
     segmentation: Segmentation,
+    /// Whether a write that waits for the window and the next one share a segment.
+    joins: bool,
+    /// For a stream: the bytes up to the end of each write that has begun and is not acknowledged.
+    ends: VecDeque<u64>,
     /// Payload bytes of the first write; `u64::MAX` never ends.
     first: u64,
+    /// Payload bytes of each further write; empty where each is as large as the first.
+    sizes: Vec<u64>,
     pauses: Vec<u64>,
     clock: Clock,
     /// Time from the start until nothing more is written.
@@ -51,12 +58,16 @@ pub struct App {
 }
 
 impl App {
-    /// An application that has done nothing yet, over segments of `mss` payload bytes.
-    pub fn new(config: &AppConfig, mss: u32) -> Self {
+    /// An application that has done nothing yet, over segments of `mss` payload bytes. `joins`: of writes that wait for the
+    /// window, segments are cut as of a stream of bytes; if false, each write has segments of its own, as in ns-2.
+    pub fn new(config: &AppConfig, mss: u32, joins: bool) -> Self {
         Self {
             start: config.start,
-            segmentation: Segmentation::new(config.bytes, &config.sizes, mss),
+            segmentation: segmentation(config, mss, joins),
+            joins,
+            ends: VecDeque::new(),
             first: config.bytes.unwrap_or(u64::MAX),
+            sizes: if is_stream(config, joins) { config.sizes.clone() } else { vec![] },
             pauses: config.pauses.clone(),
             clock: config.clock,
             lifetime: config.lifetime.unwrap_or(u64::MAX),
@@ -68,20 +79,25 @@ impl App {
         }
     }
 
-    /// An application without writes of its own: [`super::Sender::open`] and [`super::Sender::write`] take their place.
-    pub fn driven() -> Self {
+    /// An application without writes of its own, over segments of `mss` payload bytes: [`super::Sender::open`],
+    /// [`super::Sender::queue`] and [`super::Sender::write`] take their place.
+    pub fn driven(mss: u32, joins: bool) -> Self {
         Self {
             start: u64::MAX,
-            segmentation: Segmentation::none(),
+            segmentation: Segmentation::stream(mss),
             stopped: true,
-            ..Self::new(&AppConfig::default(), 1)
+            ..Self::new(&AppConfig::default(), mss, joins)
         }
     }
 
     /// Makes the writes as large as `config` says.
     pub(super) fn write_in_all(&mut self, config: &AppConfig, mss: u32) {
-        self.segmentation = Segmentation::new(config.bytes, &config.sizes, mss);
+        self.segmentation = segmentation(config, mss, self.joins);
         self.first = config.bytes.unwrap_or(u64::MAX);
+        self.ends.clear();
+        if !self.began.is_empty() {
+            self.append(0);
+        }
     }
 
     /// Time at which the connection is to begin.
@@ -99,13 +115,36 @@ impl App {
         self.established_at = Some(now);
         match self.began.first_mut() {
             Some(began) => *began = now,
-            None => self.began.push(now),
+            None => self.resume(now, 0),
         }
     }
 
-    /// A write begins.
-    pub(super) fn resume(&mut self, now: u64) {
+    /// A write begins, after `sent` segments have been sent.
+    pub(super) fn resume(&mut self, now: u64, sent: u32) {
         self.began.push(now);
+        self.append(sent);
+    }
+
+    /// Appends the write that has begun to the stream, if there is one.
+    fn append(&mut self, sent: u32) {
+        let Some(stream) = self.segmentation.as_stream_mut() else { return };
+        let further = self.began.len().checked_sub(2).and_then(|further| self.sizes.get(further));
+        stream.write_at_most(*further.unwrap_or(&self.first), sent);
+        self.ends.push_back(stream.end());
+    }
+
+    /// A tool hands over `bytes`, after `sent` segments have been sent. Returns false, and changes nothing, where they would be
+    /// more segments than can be numbered.
+    pub(super) fn queue(&mut self, bytes: u64, sent: u32) -> bool {
+        let sent = if self.joins { sent } else { u32::MAX };
+        self.segmentation.as_stream_mut().is_some_and(|stream| stream.write(bytes, sent).is_some())
+    }
+
+    /// `segment` becomes two, the first of `bytes` payload bytes.
+    pub(super) fn split(&mut self, segment: u32, bytes: u32) {
+        if let Some(stream) = self.segmentation.as_stream_mut() {
+            stream.split(segment, bytes);
+        }
     }
 
     /// Payload bytes of the first write; `u64::MAX` never ends.
@@ -115,11 +154,22 @@ impl App {
 
     /// Segments written so far.
     pub(super) fn written(&self) -> u32 {
-        self.segmentation.end(self.began.len())
+        match self.segmentation.as_stream() {
+            Some(stream) => stream.segments(),
+            None => self.segmentation.end(self.began.len()),
+        }
     }
 
-    /// Segments up to the end of the first write that is not acknowledged; `u64::MAX` if all are.
+    /// Segments up to the end of the first write that is not acknowledged; `u32::MAX` if all are. Zero for the writes of a tool:
+    /// any of their segments may be short.
     pub(super) fn open_end(&self) -> u32 {
+        if let Some(stream) = self.segmentation.as_stream() {
+            return match self.ends.front() {
+                Some(&end) => stream.first_from(end),
+                None if self.start == u64::MAX => 0,
+                None => u32::MAX,
+            };
+        }
         match self.completions.len() {
             done if done < self.began.len() => self.segmentation.end(done + 1),
             _ => u32::MAX,
@@ -141,6 +191,10 @@ impl App {
         }
         while self.open_end() <= acked && self.completions.len() < self.began.len() {
             self.completions.push(now - self.began[self.completions.len()]);
+            self.ends.pop_front();
+        }
+        if let Some(stream) = self.segmentation.as_stream_mut() {
+            stream.forget_before(acked);
         }
         match self.clock {
             Clock::Acknowledged if self.completions.len() == self.began.len() => self.next_write(now),
@@ -176,9 +230,14 @@ impl App {
         self.stopped || self.completions.len() > self.pauses.len()
     }
 
-    /// Payload bytes in the first `segments` segments, where every write ends with a short one.
+    /// Payload bytes in the first `segments` segments.
     pub fn bytes_in(&self, segments: u32, mss: u64) -> u64 {
         self.segmentation.bytes_in(segments, mss)
+    }
+
+    /// Payload bytes that a tool has handed over beyond the first `segments` segments.
+    pub(super) fn queued_bytes(&self, segments: u32) -> u64 {
+        self.segmentation.as_stream().map_or(0, |stream| stream.end() - stream.start(segments))
     }
 
     /// Payload bytes written that lie beyond the first `segments` segments; `u64::MAX` if there is no end of them.
@@ -200,6 +259,19 @@ impl App {
     }
 }
 
+/// Whether writes of `config` may wait for the window when the next one begins, and join it. Writes that follow the
+/// acknowledgement of the one before never wait.
+fn is_stream(config: &AppConfig, joins: bool) -> bool {
+    joins && config.clock == Clock::Written && config.bytes.is_some()
+}
+
+fn segmentation(config: &AppConfig, mss: u32, joins: bool) -> Segmentation {
+    match is_stream(config, joins) {
+        true => Segmentation::stream(mss),
+        false => Segmentation::new(config.bytes, &config.sizes, mss),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,14 +279,14 @@ mod tests {
     #[test]
     fn writes_follow_each_other_after_their_pauses() {
         let config = AppConfig { start: 7, bytes: Some(1000), pauses: vec![50, 60], ..AppConfig::default() };
-        let mut app = App::new(&config, 1000);
+        let mut app = App::new(&config, 1000, false);
         app.established(10);
         assert_eq!((app.write_bytes(), app.written(), app.after_write(10)), (1000, 1, u64::MAX));
         assert_eq!(app.on_acked(30, 1), 80);
-        app.resume(80);
+        app.resume(80, 1);
         assert_eq!((app.written(), app.on_acked(100, 2)), (2, 160));
         assert!(!app.finished());
-        app.resume(160);
+        app.resume(160, 2);
         assert_eq!((app.written(), app.on_acked(190, 3)), (3, u64::MAX));
         assert_eq!(app.completions(), [20, 20, 30]);
         assert!(app.finished());
@@ -230,14 +302,14 @@ mod tests {
             lifetime: Some(100),
             ..AppConfig::default()
         };
-        let mut app = App::new(&config, 1000);
+        let mut app = App::new(&config, 1000, false);
         // The handshake took longer than the second write was to wait: it is late, those after it are not.
         app.established(20);
         assert_eq!(app.after_write(20), 20);
-        app.resume(20);
+        app.resume(20, 1);
         assert_eq!((app.written(), app.after_write(20)), (2, 72));
         assert_eq!((app.on_acked(40, 1), app.open_end()), (u64::MAX, 2));
-        app.resume(72);
+        app.resume(72, 2);
         // The fourth would be due at 132, after the end at 107.
         assert_eq!(app.after_write(72), u64::MAX);
         // One acknowledgement ends both.

@@ -19,6 +19,9 @@ pub(crate) struct AckSample {
     pub(crate) delivered: u32,
     /// Newly delivered segments by which the window may grow.
     pub(crate) growth: u32,
+    /// Bytes by which the newly delivered segments, and those of `growth`, are short of full ones, where short segments count as
+    /// bytes.
+    pub(crate) short: (u64, u64),
     /// In flight before the ACK.
     pub(crate) in_flight: u32,
     /// In flight after the ACK.
@@ -59,8 +62,8 @@ impl DescribeAck for Report<'_> {
             rtt: Nanos(sample.rtt),
             min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
             srtt: Nanos(self.rto.srtt()),
-            acked: u64::from(sample.delivered) * mss,
-            growth: u64::from(sample.growth) * mss,
+            acked: u64::from(sample.delivered) * mss - sample.short.0,
+            growth: u64::from(sample.growth) * mss - sample.short.1,
             delivered: self.delivered * mss,
             sent: self.stats.sent * mss,
             lost: self.lost * mss,
@@ -222,13 +225,14 @@ impl Common {
         self.noted | control.droppable || control.pacing != Rate::NONE
     }
 
-    /// Reports an ACK to the schemes, and counts the segments that it delivered.
+    /// Reports an ACK to the schemes, and counts the segments that it delivered. Returns the bytes of its growth that are left for
+    /// the next phase (`Told::rest`).
     #[inline(always)]
-    pub(crate) fn notify(&mut self, now: u64, sample: &AckSample) {
+    pub(crate) fn notify(&mut self, now: u64, sample: &AckSample) -> u64 {
         self.delivered += u64::from(sample.delivered);
         let started = self.rounds.on_ack(self.una.into(), self.nxt.into());
         let flags = sample.flags | if started { Ack::ROUND_START } else { 0 };
-        let start_up_ended = self.chain.on_described_ack(&Report {
+        let told = self.chain.on_described_ack(&Report {
             now,
             sample,
             flags,
@@ -241,7 +245,7 @@ impl Common {
             rounds: &self.rounds,
             routers: &self.routers,
         });
-        if start_up_ended {
+        if told.ended {
             self.note_startup_exit();
         }
         self.note_window();
@@ -251,6 +255,16 @@ impl Common {
     #[inline(always)]
     pub(crate) fn note_window(&mut self) {
         self.stats.max_cwnd = self.stats.max_cwnd.max(self.chain.control.cwnd);
+        told.rest
+    }
+
+    /// Reports to the schemes that `rest` bytes of the growth of an ACK are left for the phase that is in force now.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn notify_rest(&mut self, now: u64, sample: AckSample, rest: u64) {
+        let growth = rest.div_ceil(self.mss) as u32;
+        let short = (0, u64::from(growth) * self.mss - rest);
+        self.notify(now, &AckSample { delivered: 0, growth, short, rtt: 0, marked: 0, ..sample });
     }
 
     /// Notes the first segment that was not sent when start-up ended, if it has ended. Called after every event that may end it.

@@ -7,7 +7,7 @@
 use super::common::Common;
 use super::info::Status;
 use super::stamps::RETRANSMITTED;
-use super::{AckIn, Port};
+use super::{AckIn, Port, Segment};
 use crate::packet;
 use core::ops::{Deref, DerefMut};
 use firstflight_contract::{Moment, Nanos, Rate, Sent, Signals};
@@ -168,7 +168,11 @@ where
         if self.rto_at == u64::MAX {
             self.start_rto(now);
         }
-        let mut flags = if self.ends_write(segment) { packet::PUSH_SYN } else { 0 };
+        let (mut flags, mut bytes) = (0, self.stack.mss);
+        if self.ends_write(segment) {
+            flags = packet::PUSH_SYN;
+            bytes = self.app.segmentation().bytes(segment, bytes);
+        }
         if repeated {
             flags |= packet::RETRANSMISSION | if self.stack.timestamps { packet::REPEAT } else { 0 };
         }
@@ -177,9 +181,9 @@ where
             self.stamps.set(now, segment, una, if repeated { RETRANSMITTED } else { 0 });
         }
         if self.notes_departures() {
-            return self.leave_noted(now, segment, flags, repeated, port);
+            return self.leave_noted(now, Segment { number: segment, bytes }, flags, repeated, port);
         }
-        port.transmit(now, segment, (flags, 0), repeated);
+        port.transmit(now, Segment { number: segment, bytes }, (flags, 0), repeated);
     }
 
     #[cold]
@@ -192,8 +196,8 @@ where
 
     /// A segment leaves that a pacer, a sampler, a scheme or a router needs.
     #[inline(never)]
-    fn leave_noted(&mut self, now: u64, segment: u32, flags: u64, repeated: bool, port: &mut impl Port) {
-        let (more, for_routers) = self.note(now, segment, repeated);
+    fn leave_noted(&mut self, now: u64, segment: Segment, flags: u64, repeated: bool, port: &mut impl Port) {
+        let (more, for_routers) = self.note(now, segment.number, repeated);
         port.transmit(now, segment, (flags | more, for_routers), repeated);
     }
 

@@ -13,9 +13,16 @@ impl Sender {
         each!(&mut self.0, connection => connection.open(now, rtt));
     }
 
-    /// The application hands over `segments` more; with them `queued` payload bytes have not been sent yet.
-    pub fn write(&mut self, now: u64, segments: u32, queued: u64, port: &mut impl Port) {
-        each!(&mut self.0, connection => connection.write(now, segments, queued, port));
+    /// The application hands over `bytes`, which leave with [`Self::write`]. Returns false, and changes nothing, where they are
+    /// more segments than can be numbered.
+    pub fn queue(&mut self, bytes: u64) -> bool {
+        let sent = self.max;
+        self.app.queue(bytes, sent)
+    }
+
+    /// Sends of what [`Self::queue`] has taken as much as may leave at `now`.
+    pub fn write(&mut self, now: u64, port: &mut impl Port) {
+        each!(&mut self.0, connection => connection.write(now, port));
     }
 
     /// Whether an ACK without news that offers `new` bytes changes the peer's window, which was `old` bytes.
@@ -45,15 +52,16 @@ where
         self.start_up(now, 0);
     }
 
-    fn write(&mut self, now: u64, segments: u32, queued: u64, port: &mut impl Port) {
+    fn write(&mut self, now: u64, port: &mut impl Port) {
         if self.max == 0 {
             // Start-up begins with the first data: only now is it known how much there is.
-            self.start_up(now, queued);
+            self.start_up(now, self.app.queued_bytes(0));
         } else if self.una == self.max {
             self.restart_after_idle(now);
         }
         self.on_write();
-        self.available += segments;
+        self.available = self.app.written();
+        self.write_end = self.app.open_end();
         self.send(now, port);
     }
 }

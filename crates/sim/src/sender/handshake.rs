@@ -32,7 +32,8 @@ where
     }
 
     fn open_with_data(&mut self, now: u64, port: &mut impl Port) {
-        self.app.resume(now);
+        let sent = self.max;
+        self.app.resume(now, sent);
         self.hand_over();
         let flow_size = self.app.write_bytes();
         self.opening = true;

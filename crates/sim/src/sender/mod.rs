@@ -34,6 +34,7 @@ mod scoreboard;
 pub mod segmentation;
 pub mod stack;
 pub(crate) mod stamps;
+pub mod stream;
 mod timers;
 
 use crate::packet::{self, Blocks};
@@ -48,10 +49,19 @@ use linux::Linux;
 use rfc::Rfc;
 use stack::{Kind, Stack};
 
+/// A segment that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number.
+    pub number: u32,
+    /// Its payload, bytes.
+    pub bytes: u32,
+}
+
 /// Destination of a sender's packets.
 pub trait Port {
     /// `segment` leaves at `now`; `words` are the flags of a data packet and the word that it carries for routers.
-    fn transmit(&mut self, now: u64, segment: u32, words: (u64, u64), retransmission: bool);
+    fn transmit(&mut self, now: u64, segment: Segment, words: (u64, u64), retransmission: bool);
     /// The opening packet of a handshake leaves at `now`.
     fn transmit_syn(&mut self, now: u64, words: (u64, u64));
     /// `segment` becomes two, the first of `bytes` payload bytes, and the segments after it get the next number. Only a

@@ -1,41 +1,59 @@
-//! Segmentation of the writes of an application: each write ends with a short segment.
+//! Segmentation of the writes of an application: each write ends with a short segment, unless it waits for the window and
+//! the next write joins it.
+
+use super::stream::Stream;
 
 /// The segments of `mss` payload bytes that writes make.
 #[derive(Clone, Debug)]
 pub struct Segmentation {
-    /// Segments of each write where all are equal, `u32::MAX` where it never ends; 1 where they are not equal.
+    /// Segments of each write where all are equal, `u32::MAX` where it never ends; 1 where they are not equal, and of a stream.
     write: u32,
     /// Payload bytes of the last segment of each write where all are equal.
     last: u32,
     /// For unequal writes: segments and payload bytes up to the end of each.
     ends: Box<[(u32, u64)]>,
+    /// For writes that may wait for the window when the next one comes: the bytes written so far.
+    stream: Option<Box<Stream>>,
 }
 
 impl Segmentation {
     /// Of a first write of `bytes`, `None` without end, and further ones of `sizes`; each as the first where that is empty.
     pub(super) fn new(bytes: Option<u64>, sizes: &[u64], mss: u32) -> Self {
         let segments = |bytes: u64| bytes.div_ceil(mss.into()).clamp(1, (u32::MAX - 1).into()) as u32;
-        let Some(bytes) = bytes else { return Self { write: u32::MAX, last: mss, ends: Box::default() } };
+        let Some(bytes) = bytes else {
+            return Self { write: u32::MAX, last: mss, ends: Box::default(), stream: None };
+        };
         if sizes.is_empty() {
             let write = segments(bytes);
             let last = bytes.saturating_sub(u64::from(write - 1) * u64::from(mss)).min(mss.into());
-            return Self { write, last: last as u32, ends: Box::default() };
+            return Self { write, last: last as u32, ends: Box::default(), stream: None };
         }
         let mut upto = (0_u32, 0_u64);
         let ends = std::iter::once(&bytes).chain(sizes).map(|&bytes| {
             upto = (upto.0.saturating_add(segments(bytes)), upto.1 + bytes);
             upto
         });
-        Self { write: 1, last: 0, ends: ends.collect() }
+        Self { write: 1, last: 0, ends: ends.collect(), stream: None }
     }
 
-    /// Of an application that writes nothing of its own.
-    pub(super) fn none() -> Self {
-        Self { write: 0, last: 0, ends: Box::default() }
+    /// Of a stream into which nothing has been written.
+    pub(super) fn stream(mss: u32) -> Self {
+        Self { write: 1, last: 0, ends: Box::default(), stream: Some(Box::new(Stream::new(mss))) }
+    }
+
+    /// The stream, where segments are cut as they leave.
+    pub fn as_stream(&self) -> Option<&Stream> {
+        self.stream.as_deref()
+    }
+
+    /// The same, to be written into.
+    pub(super) fn as_stream_mut(&mut self) -> Option<&mut Stream> {
+        self.stream.as_deref_mut()
     }
 
     /// Segments up to the end of so many writes.
     pub(super) fn end(&self, writes: usize) -> u32 {
+        debug_assert!(self.stream.is_none(), "the writes of a stream have no segments of their own");
         match writes.checked_sub(1) {
             None => 0,
             Some(_) if self.ends.is_empty() => {
@@ -48,6 +66,9 @@ impl Segmentation {
     /// Whether `segment` is the last of a write.
     #[cold]
     pub(super) fn ends_with(&self, segment: u32) -> bool {
+        if let Some(stream) = &self.stream {
+            return stream.breaks_before(segment + 1);
+        }
         match self.ends.is_empty() {
             true => (segment + 1).is_multiple_of(self.write),
             false => self.ends.binary_search_by_key(&(segment + 1), |end| end.0).is_ok(),
@@ -62,6 +83,9 @@ impl Segmentation {
 
     #[inline(never)]
     fn bytes_at_end(&self, segment: u32, mss: u32) -> u32 {
+        if let Some(stream) = &self.stream {
+            return stream.bytes(segment).1 as u32;
+        }
         if self.ends.is_empty() {
             return self.last;
         }
@@ -71,7 +95,10 @@ impl Segmentation {
 
     /// Payload bytes in the first `segments` segments.
     pub(super) fn bytes_in(&self, segments: u32, mss: u64) -> u64 {
-        if self.write == u32::MAX || self.write == 0 {
+        if let Some(stream) = &self.stream {
+            return stream.start(segments) - 1;
+        }
+        if self.write == u32::MAX {
             return u64::from(segments) * mss;
         }
         if self.ends.is_empty() {

@@ -59,7 +59,8 @@ where
         self.app_at = u64::MAX;
         if self.established {
             self.on_write();
-            self.app.resume(now);
+            let sent = self.max;
+            self.app.resume(now, sent);
             self.on_written(now);
             if self.una == self.max {
                 self.restart_after_idle(now);

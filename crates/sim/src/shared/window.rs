@@ -8,6 +8,7 @@ use crate::config::{FlowConfig, Network};
 use crate::flow::Flow;
 use crate::sender::connection::Connection;
 use crate::sender::rfc::{LossState, Rfc};
+use crate::sender::stamps;
 use firstflight_contract::{Nanos, Signals};
 use firstflight_paths::macroflow::Macroflow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,8 @@ struct Group {
     turn: usize,
     /// Whether the window had room left after the last action. A window that does not limit its senders does not grow.
     has_room: bool,
+    /// Time at which the window was last full: what was in flight then used it. `None` if it never was.
+    full_at: Option<u64>,
     /// The connection of the last turn: it knows by itself whether the window limits it.
     granted: Option<usize>,
 }
@@ -78,7 +81,7 @@ impl SharedWindows {
         let Some(group) = self.members[flow].group.map(|group| &mut self.groups[group]) else { return };
         let sender = flows[flow].sender.sharing();
         if group.granted != Some(flow) {
-            sender.own.limited = !group.has_room;
+            sender.own.limited = !group.has_room || group.full_at.is_some_and(|at| sender.sent_first_by(at));
         }
         let elsewhere = group.in_network - self.members[flow].in_network;
         sender.own.elsewhere = if sender.in_fast_recovery() { elsewhere } else { ALL };
@@ -134,6 +137,7 @@ impl SharedWindows {
         group.has_room = group.in_network + flows[of].sender.mss() <= registers.0;
         group.granted = None;
         if !group.has_room {
+            group.full_at = Some(at);
             return None;
         }
         let flow = *group.waiting.range(group.turn..).next().or_else(|| group.waiting.first())?;
@@ -156,6 +160,11 @@ impl Connection<Rfc> {
     /// Bytes in the network, by the sender's own count.
     fn in_network(&self) -> u64 {
         u64::from(self.nxt - self.una).saturating_sub(self.left_network()) * self.mss
+    }
+
+    /// Whether the first segment in flight left at `at` or before.
+    fn sent_first_by(&self, at: u64) -> bool {
+        self.per_packet && self.una < self.max && stamps::sent(self.stamps.get(self.una)) <= at
     }
 
     /// Whether it is in fast recovery: then it sends by its own ACKs.

@@ -9,7 +9,7 @@ use firstflight_sim::packet::DROPPABLE;
 use firstflight_sim::receiver::{AckOut, AckPolicy, Receiver};
 use firstflight_sim::sender::app::{App, AppConfig};
 use firstflight_sim::sender::stack::{DataInSyn, Recovery, Stack};
-use firstflight_sim::sender::{AckIn, Port, Sender};
+use firstflight_sim::sender::{AckIn, Port, Segment, Sender};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -87,8 +87,9 @@ impl Wire<'_> {
 }
 
 impl Port for Wire<'_> {
-    fn transmit(&mut self, now: u64, segment: u32, (flags, _): (u64, u64), _: bool) {
+    fn transmit(&mut self, now: u64, segment: Segment, (flags, _): (u64, u64), _: bool) {
         self.marked.push(flags & DROPPABLE != 0);
+        let segment = segment.number;
         self.send(now, segment, Carried::Data { segment, flags });
     }
 
@@ -119,7 +120,8 @@ impl Line {
     }
 
     fn go(&self, end: u64) -> (Sender, Wire<'_>) {
-        let mut sender = Sender::new(self.stack, self.chain.clone(), App::new(&self.app, self.stack.mss));
+        let mut sender =
+            Sender::new(self.stack, self.chain.clone(), App::new(&self.app, self.stack.mss, !self.stack.ns2));
         let mut receiver = Receiver::new(self.acks, self.stack.recovery.reports())
             .reading(self.stack.receive_window)
             .opened_by_data(self.stack.handshake && self.stack.data_in_syn != DataInSyn::Never);

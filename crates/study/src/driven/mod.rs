@@ -2,7 +2,6 @@
 
 mod answer;
 mod session;
-mod stream;
 
 use firstflight_script::{Error, Event, Line};
 use firstflight_sim::config::FlowConfig;

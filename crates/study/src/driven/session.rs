@@ -6,10 +6,10 @@ use firstflight_sim::config::FlowConfig;
 use firstflight_sim::packet::{CWR_ECE, ECHO_REPEAT, MAX_BLOCKS, pack_blocks};
 use firstflight_sim::sender::app::App;
 use firstflight_sim::sender::stack::Recovery;
-use firstflight_sim::sender::{AckIn, Port, Sender};
+use firstflight_sim::sender::stream::Stream;
+use firstflight_sim::sender::{AckIn, Port, Segment, Sender};
 
 use super::answer::{Output, registers};
-use super::stream::Stream;
 
 /// The script's time zero on the sender's clock: the handshake began before it. A whole number of every profile's
 /// clock ticks, so that ticks fall where they would without it.
@@ -31,6 +31,15 @@ pub(super) struct Session {
     wire: Wire,
 }
 
+/// A segment that left.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    at: u64,
+    segment: u32,
+    bytes: u32,
+    retransmit: bool,
+}
+
 /// Treatment of an ACK's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sacks {
@@ -42,21 +51,21 @@ enum Sacks {
     All,
 }
 
-/// The data, and the segments that left since the line before.
-#[derive(Debug)]
+/// The segments that left since the line before.
+#[derive(Debug, Default)]
 struct Wire {
-    stream: Stream,
-    sent: Vec<Sent>,
+    sent: Vec<Departure>,
 }
 
 impl Port for Wire {
-    fn transmit(&mut self, now: u64, segment: u32, _words: (u64, u64), retransmit: bool) {
-        let (seq, len) = self.stream.bytes(segment);
-        self.sent.push(Sent { at_us: micros(now), seq, len, retransmit });
+    fn transmit(&mut self, at: u64, segment: Segment, _words: (u64, u64), retransmit: bool) {
+        self.sent.push(Departure { at, segment: segment.number, bytes: segment.bytes, retransmit });
     }
 
-    fn split(&mut self, segment: u32, bytes: u32) {
-        self.stream.split(segment, bytes);
+    fn split(&mut self, segment: u32, _bytes: u32) {
+        for sent in self.sent.iter_mut().filter(|sent| sent.segment > segment) {
+            sent.segment += 1;
+        }
     }
 
     fn transmit_syn(&mut self, _now: u64, _words: (u64, u64)) {
@@ -85,13 +94,13 @@ impl Session {
             _ => Sacks::Ignored,
         };
         let mut session = Self {
-            sender: Sender::new(stack, chain, App::driven()),
+            sender: Sender::new(stack, chain, App::driven(mss, !stack.ns2)),
             at_us,
             ack: 1,
             window: opening.window,
             sack,
             closed: false,
-            wire: Wire { stream: Stream::new(mss), sent: vec![] },
+            wire: Wire::default(),
         };
         session.apply_window();
         session.sender.open(clock(at_us), opening.rtt_us * 1000);
@@ -113,13 +122,12 @@ impl Session {
                 return Err(line.impossible("do", "nothing is written after \"close\""));
             }
             Event::Write(bytes) => {
-                let fresh = self.wire.stream.write(*bytes, self.sent_segments());
-                let fresh =
-                    fresh.ok_or_else(|| line.impossible("bytes", "more segments than can be numbered"))?;
+                if !self.sender.queue(*bytes) {
+                    return Err(line.impossible("bytes", "more segments than can be numbered"));
+                }
                 // After a short last segment the window may end elsewhere.
                 self.apply_window();
-                let unsent = self.wire.stream.end() - self.wire.stream.start(self.sent_segments());
-                self.sender.write(now, fresh, unsent, &mut self.wire);
+                self.sender.write(now, &mut self.wire);
             }
             Event::Ack(ack) => self.on_ack(now, ack),
             Event::Close => self.closed = true,
@@ -133,7 +141,7 @@ impl Session {
 
     fn on_ack(&mut self, now: u64, ack: &Ack) {
         // RFC 9293 section 3.10.7.4: an ACK for bytes that were never sent is dropped.
-        if ack.ack > self.wire.stream.start(self.sent_segments()) {
+        if ack.ack > self.stream().start(self.sent_segments()) {
             return;
         }
         if ack.ack < self.ack {
@@ -145,7 +153,7 @@ impl Session {
         if !repeated {
             (self.ack, self.window) = (ack.ack, window);
         }
-        let seq = self.wire.stream.ended_by(ack.ack);
+        let seq = self.stream().ended_by(ack.ack);
         let repeat = self.sender.first_was_retransmitted() && ack.echo == Echo::Last;
         let mark = if ack.ece { CWR_ECE } else { 0 } | if repeat { ECHO_REPEAT } else { 0 };
         let blocks = self.blocks(ack, seq);
@@ -169,7 +177,7 @@ impl Session {
 
     /// An ACK below the left edge, late by reordering: only its blocks can still bring news.
     fn on_old_ack(&mut self, now: u64, ack: &Ack) {
-        let seq = self.wire.stream.ended_by(ack.ack);
+        let seq = self.stream().ended_by(ack.ack);
         for blocks in self.blocks(ack, seq).chunks(MAX_BLOCKS) {
             let (low, high) = pack_blocks(seq, blocks);
             self.sender.on_ack(now, AckIn { seq, low, high }, &mut self.wire);
@@ -187,19 +195,24 @@ impl Session {
         let whole = ack.blocks.iter().enumerate().map(|(place, &(from, to))| {
             // RFC 2883 section 4: only the first block may report a duplicate below the cumulative ACK.
             let lowest = if place == 0 && to <= ack.ack { 0 } else { seq + 1 };
-            (self.wire.stream.first_from(from).max(lowest), self.wire.stream.ended_by(to).min(sent))
+            (self.stream().first_from(from).max(lowest), self.stream().ended_by(to).min(sent))
         });
         whole.filter(|(from, to)| from < to).take(most).collect()
     }
 
     /// Sets the peer's window of the sender: the segments, and the part of one more, beyond the last ACK.
     fn apply_window(&mut self) {
-        let stream = &self.wire.stream;
+        let stream = self.stream();
         let edge = self.ack + self.window;
         let first = u64::from(stream.ended_by(self.ack));
         let room = stream.room_by(edge).saturating_sub(first);
         let part = if edge < stream.end() { edge - stream.start(stream.ended_by(edge)) } else { 0 };
         self.sender.set_receive_window(room.min(FLIGHT - 1) as u32, part as u32);
+    }
+
+    /// The bytes written so far, in segments.
+    fn stream(&self) -> &Stream {
+        self.sender.app().segmentation().as_stream().expect("the segments of a driven sender are a stream's")
     }
 
     /// Segments sent at least once.
@@ -209,7 +222,13 @@ impl Session {
 
     fn answer(&mut self) -> Output {
         let next = self.sender.next_check();
-        let sent = std::mem::take(&mut self.wire.sent);
+        let departures = std::mem::take(&mut self.wire.sent);
+        let stream = self.stream();
+        let sent = departures.iter().map(|&Departure { at, segment, bytes, retransmit }| {
+            let (at_us, seq) = (micros(at), stream.start(segment));
+            Sent { at_us, seq, len: bytes.into(), retransmit }
+        });
+        let sent = sent.collect();
         Output {
             answer: Answer { sent, info: registers(&self.sender.info()) },
             next_timer_us: (next != u64::MAX).then(|| micros(next)),

@@ -52,12 +52,12 @@ impl State {
 }
 
 /// An ACK, as `Chain::on_ack`, with the count of rounds added. The cumulative ACK is at `acked`, the next new data at
-/// `next`.
+/// `next`. Returns the bytes of its growth that are left for the next phase.
 ///
 /// # Safety
 /// `state` has been through [`ff_start`], `ack` is a valid event.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ff_on_ack(state: *mut State, ack: *mut Ack, acked: u64, next: u64) {
+pub unsafe extern "C" fn ff_on_ack(state: *mut State, ack: *mut Ack, acked: u64, next: u64) -> u64 {
     // SAFETY: by contract.
     let (state, ack) = unsafe { (&mut *state, &mut *ack) };
     if state.rounds.on_ack(acked, next) {
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn ff_on_ack(state: *mut State, ack: *mut Ack, acked: u64,
     }
     ack.round = state.rounds.count();
     state.follow_mss(ack.mss);
-    state.chain.on_ack(ack);
+    state.chain.on_ack(ack)
 }
 
 /// An episode of congestion, as `Chain::on_congestion`.
@@ -130,16 +130,6 @@ pub unsafe extern "C" fn ff_is_standalone(state: *const State) -> bool {
 pub unsafe extern "C" fn ff_resumes(state: *const State) -> bool {
     // SAFETY: by contract.
     unsafe { (*state).chain.resumes() }
-}
-
-/// Whether the last scheme is in force.
-///
-/// # Safety
-/// As [`ff_on_ack`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ff_in_avoidance(state: *const State) -> bool {
-    // SAFETY: by contract.
-    unsafe { (*state).chain.in_avoidance() }
 }
 
 /// Copies the end of start-up to `exit`; returns whether start-up has ended.

@@ -44,6 +44,7 @@ mod calls {
     pub(super) const WATCHED: u64 = 3;
     pub(super) const CONGESTION: u64 = 4;
     pub(super) const SPURIOUS: u64 = 5;
+    pub(super) const SPENT: u64 = 6;
 }
 
 /// A step as a word: its kind, above the number of the reason.
@@ -105,6 +106,7 @@ pub(crate) unsafe fn run<S: Phase>(
             calls::CONGESTION => {
                 return to_word((*state).on_congestion(&*event.cast::<Congestion>(), &mut *control));
             }
+            calls::SPENT => return (*state).spent((*control).cwnd),
             _ => (*state).on_spurious(),
         }
     }
@@ -156,6 +158,20 @@ impl Phase for Place {
     #[inline(always)]
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
         from_word(self.call(calls::ACK, (&raw const *ack).cast(), control))
+    }
+
+    #[inline(always)]
+    fn spent(&self, grown: u64) -> u64 {
+        let mut control = Control { cwnd: grown, ..Control::default() };
+        let state = self.state.as_ptr().cast_mut().cast();
+        // SAFETY: the state has room for every scheme, and this call only reads it.
+        unsafe {
+            if self.is_last {
+                ff_call_last(calls::SPENT, state, core::ptr::null(), &raw mut control)
+            } else {
+                ff_call_startup(calls::SPENT, state, core::ptr::null(), &raw mut control)
+            }
+        }
     }
 
     #[inline(always)]

@@ -63,7 +63,7 @@ impl Connection<Linux> {
         let flags = if lone { Ack::MAYBE_DELAYED } else { 0 } | if limits { 0 } else { Ack::APP_LIMITED };
         let growth = if limits { newly } else { 0 };
         let pipe = self.nxt - ack;
-        self.notify_within_threshold(
+        self.notify_in_full(
             now,
             AckSample { delivered: newly, growth, in_flight, pipe, rtt, flags, ..AckSample::default() },
         );
@@ -273,6 +273,7 @@ impl Connection<Linux> {
             let sample = AckSample {
                 delivered,
                 growth,
+                short: (0, 0),
                 in_flight,
                 pipe: self.own.in_flight(self.nxt - self.una),
                 rtt,
@@ -281,7 +282,7 @@ impl Connection<Linux> {
                 prior_delivered: rate.prior_delivered,
                 marked: if news.mark { delivered } else { 0 },
             };
-            self.notify_within_threshold(now, sample);
+            self.notify_in_full(now, sample);
         }
         if reducing && !whole {
             let safe = news.done.advanced > 0 && lost == 0;
@@ -290,30 +291,12 @@ impl Connection<Linux> {
     }
 
     /// Reports to the schemes. Slow start ends exactly at the threshold; the rest of the ACK grows the window by the rules of
-    /// avoidance.
+    /// avoidance, as all of it does where start-up ends before it has grown the window (HyStart).
     #[inline(always)]
-    fn notify_within_threshold(&mut self, now: u64, sample: AckSample) {
-        let control = &self.chain.control;
-        let room = control.ssthresh.saturating_sub(control.cwnd);
-        if room > 0 && sample.growth > 0 && !self.chain.is_standalone() {
-            return self.notify_in_slow_start(now, sample, room);
-        }
-        self.notify(now, &sample);
-    }
-
-    /// Reports to the schemes below the threshold, which is `room` bytes away.
-    #[inline(never)]
-    fn notify_in_slow_start(&mut self, now: u64, sample: AckSample, room: u64) {
-        let cwnd = self.chain.control.cwnd;
-        let starting = !self.chain.in_avoidance();
-        let first = u64::from(sample.growth).min(room / self.mss) as u32;
-        self.notify(now, &AckSample { growth: first, ..sample });
-        let ended = starting && self.chain.in_avoidance();
-        // Start-up that ends before it has grown the window (HyStart) leaves all of the ACK.
-        let rest =
-            if ended && self.chain.control.cwnd == cwnd { sample.growth } else { sample.growth - first };
+    fn notify_in_full(&mut self, now: u64, sample: AckSample) {
+        let rest = self.notify(now, &sample);
         if rest > 0 {
-            self.notify(now, &AckSample { delivered: 0, growth: rest, rtt: 0, marked: 0, ..sample });
+            self.notify_rest(now, sample, rest);
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! - The window is never filled to the last byte, so that ten packets of window let nine leave.
 //! - After a loss the window is the threshold at once (RFC 9002 section 7.3.2), without PRR.
-//! - A window that the application could fill may grow, whether or not it is full.
+//! - The window grows with an ACK if the last attempt to send before it was blocked by the window or the pacer: `app_limited`, of
+//!   `poll_transmit`, is true where nothing was queued and nothing was blocked. So the ACKs of a write's last flight add nothing.
 //! - Every connection is paced at 1.25 windows a round trip (RFC 9002 section 7.7, "N = 1.25"), from a bucket of tokens.
 
 use super::Linux;
@@ -77,9 +78,10 @@ impl Connection<Linux> {
         self.usable_window() / self.mss
     }
 
-    /// Whether the application, and not the window or the pacer, ended the last flight.
-    pub(super) fn has_more(&self) -> bool {
-        self.nxt < self.available.min(self.window_end())
+    /// Records whether the window or the pacer, and not the application or the receiver, ended an attempt to send.
+    pub(super) fn record_blocking(&mut self) {
+        let more = self.nxt < self.available.min(self.window_end()) || self.own.retrans < self.own.lost;
+        self.own.usage.record_last(more);
     }
 
     /// Asks the bucket. If the next segment must wait, arms the timer of the pacer; an ACK before that may release it as well.

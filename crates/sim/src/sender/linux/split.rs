@@ -27,7 +27,7 @@ impl Connection<Linux> {
             self.own.window_part = part;
             return segment == self.una;
         }
-        self.split(segment);
+        self.split(segment, part);
         // The first part is a segment that fits.
         self.stack.receive_window = self.stack.receive_window.one_more();
         port.split(segment, part);
@@ -35,7 +35,8 @@ impl Connection<Linux> {
     }
 
     /// `segment` becomes two.
-    fn split(&mut self, segment: u32) {
+    fn split(&mut self, segment: u32, bytes: u32) {
+        self.app.split(segment, bytes);
         for words in [&mut self.common.stamps, &mut self.own.first_left] {
             words.split(segment, self.common.una, self.common.nxt);
         }

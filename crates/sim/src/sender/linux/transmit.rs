@@ -36,6 +36,7 @@ impl Connection<Linux> {
     pub(super) fn send_in_order(&mut self, now: u64, port: &mut impl Port) -> bool {
         let from = self.nxt;
         if from >= self.available {
+            self.note_nothing_queued();
             return false;
         }
         let end = self.available.min(self.window_end());
@@ -63,6 +64,7 @@ impl Connection<Linux> {
     pub(crate) fn push_new(&mut self, now: u64, port: &mut impl Port) {
         let from = self.nxt;
         if from >= self.available {
+            self.note_nothing_queued();
             return;
         }
         let end = self.available.min(self.window_end());
@@ -174,13 +176,21 @@ impl Connection<Linux> {
         }
     }
 
+    /// An attempt to send found nothing new.
+    #[inline(always)]
+    fn note_nothing_queued(&mut self) {
+        if self.stack.quinn {
+            self.record_blocking();
+        }
+    }
+
     #[inline(always)]
     pub(super) fn validate_after(&mut self, now: u64, sent: bool) {
+        if self.stack.quinn {
+            return self.record_blocking();
+        }
         let in_flight = u64::from(self.own.in_flight(self.nxt - self.una));
-        let full = match self.stack.quinn {
-            true => self.has_more(),
-            false => (in_flight + 1) * self.mss > self.chain.control.cwnd,
-        };
+        let full = (in_flight + 1) * self.mss > self.chain.control.cwnd;
         if sent || full {
             self.own.usage.record(full, self.una, self.nxt);
             if full {

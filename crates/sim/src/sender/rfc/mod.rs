@@ -45,8 +45,10 @@ pub(crate) struct Rfc {
     /// The segment being timed, `u32::MAX` if none, and its departure.
     timed: u32,
     timed_at: u64,
-    /// The last attempt to send ended at the window, not at the application's end.
+    /// The last attempt to send ended at the window, not at the application's end: all that was in flight then used the window.
     pub(crate) limited: bool,
+    /// One past the last segment that was in flight when an attempt to send last ended at the window, unless `limited`.
+    used_window: u32,
     /// Bytes of the window that other connections have in flight, where it is shared (`shared/window.rs`).
     pub(crate) elsewhere: u64,
     // The fields below are touched only out of order, or rarely.
@@ -86,7 +88,8 @@ impl Connection<Rfc> {
         let own = Rfc {
             timed: u32::MAX,
             timed_at: 0,
-            limited: true,
+            limited: false,
+            used_window: 0,
             elsewhere: 0,
             loss_state: LossState::Open,
             board: Scoreboard::default(),

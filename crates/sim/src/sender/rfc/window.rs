@@ -64,18 +64,53 @@ impl Connection<Rfc> {
         flags: u32,
     ) {
         let counts = self.own.limited || !self.stack.grow_only_when_limited;
+        let counted = if counts { advanced } else { self.used_window(advanced) };
         // One segment is within every stack's limit.
-        let growth = match advanced {
-            _ if !counts => 0,
-            0 | 1 => advanced,
-            _ => advanced.min(self.growth_limit()),
-        };
+        let growth = if counted <= 1 { counted } else { counted.min(self.growth_limit()) };
+        let short =
+            if self.una < self.write_end { (0, 0) } else { self.short(newly, advanced, counted, growth) };
         let flags = flags | if self.own.limited { 0 } else { Ack::APP_LIMITED };
         let pipe = in_flight.saturating_sub(newly);
-        self.notify(
-            now,
-            &AckSample { delivered: newly, growth, in_flight, pipe, rtt, flags, ..AckSample::default() },
-        );
+        let sample = AckSample {
+            delivered: newly,
+            growth,
+            short,
+            in_flight,
+            pipe,
+            rtt,
+            flags,
+            ..AckSample::default()
+        };
+        let rest = self.notify(now, &sample);
+        // RFC 5681 has no rule for the ACK of a segment that ends start-up.
+        if growth > 1 && rest > 0 {
+            self.notify_rest(now, sample, rest);
+        }
+    }
+
+    /// Of the `advanced` segments just acknowledged, those that were in flight when the window, and not the application, limited
+    /// the sender: the ACKs of a write's last flight count, whatever is queued when they come.
+    #[cold]
+    #[inline(never)]
+    fn used_window(&self, advanced: u32) -> u32 {
+        self.own.used_window.saturating_sub(self.una - advanced).min(advanced)
+    }
+
+    /// Bytes by which the `newly` delivered segments, and the `growth` of `counted` segments, are short of full ones. RFC 5681
+    /// equation (2): "cwnd += min (N, SMSS)", where N is the number of bytes that an ACK acknowledges. ns-2 counts packets.
+    #[cold]
+    #[inline(never)]
+    fn short(&self, newly: u32, advanced: u32, counted: u32, growth: u32) -> (u64, u64) {
+        if self.stack.ns2 {
+            return (0, 0);
+        }
+        let from = self.una - advanced;
+        let bytes =
+            |segments: u32| self.app.bytes_in(from + segments, self.mss) - self.app.bytes_in(from, self.mss);
+        let full = |segments: u32| u64::from(segments) * self.mss;
+        // Segments that were reported before the cumulative ACK moved were counted as full ones.
+        let delivered = if newly == advanced { full(newly) - bytes(newly) } else { 0 };
+        (delivered, full(growth) - bytes(counted).min(full(growth)))
     }
 
     /// Most segments by which an ACK may enlarge the window.
@@ -119,7 +154,7 @@ impl Connection<Rfc> {
     #[inline(always)]
     pub(super) fn send_in_order(&mut self, now: u64, port: &mut impl Port) {
         debug_assert!(self.orderly && self.nxt == self.max && self.una > 0);
-        let end = self.available.min(self.window_end());
+        let (end, from) = (self.available.min(self.window_end()), self.nxt);
         loop {
             let segment = self.nxt;
             if u64::from(segment - self.una + 1) * self.mss + self.own.elsewhere > self.chain.control.cwnd {
@@ -127,8 +162,7 @@ impl Connection<Rfc> {
                 return;
             }
             if segment >= end {
-                self.own.limited = false;
-                return;
+                return self.application_limits(from);
             }
             if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
                 self.own.limited = true;
@@ -148,15 +182,14 @@ impl Connection<Rfc> {
     #[inline(never)]
     pub(crate) fn send_some(&mut self, now: u64, burst: u32, port: &mut impl Port) {
         let mut left = burst;
-        let end = self.available.min(self.window_end());
+        let (end, from) = (self.available.min(self.window_end()), self.nxt);
         loop {
             if !self.window_has_room() || left == 0 {
                 self.own.limited = true;
                 return;
             }
             if self.nxt >= end {
-                self.own.limited = false;
-                return;
+                return self.application_limits(from);
             }
             if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
                 self.own.limited = true;
@@ -164,6 +197,15 @@ impl Connection<Rfc> {
             }
             self.send_next(now, port);
             left -= 1;
+        }
+    }
+
+    /// An attempt to send, before which `from` was the next segment, has ended at the application's end, or the receiver's.
+    #[inline(always)]
+    fn application_limits(&mut self, from: u32) {
+        if self.own.limited {
+            self.own.used_window = from;
+            self.own.limited = false;
         }
     }
 

@@ -1,4 +1,4 @@
-//! Bytes that each segment carries. The simulator's sender counts segments; scripts count bytes.
+//! Bytes that each segment of a stream carries. The sender counts segments; applications and scripts count bytes.
 //!
 //! A write makes full segments and a rest. A short segment that is the last and has not been sent takes
 //! the beginning of the next write; once sent it stays short. So a stream is runs of full segments, each of which
@@ -6,7 +6,7 @@
 
 /// The bytes written so far, cut into segments. Sequence numbers are relative: the first byte is 1.
 #[derive(Clone, Debug)]
-pub(super) struct Stream {
+pub struct Stream {
     mss: u64,
     /// Beginnings of runs of full segments: the first byte, and the byte after every short segment that was sent.
     runs: Vec<Run>,
@@ -24,29 +24,38 @@ struct Run {
 /// Most segments of one connection: the simulator numbers them in 32 bits.
 const SEGMENTS: u64 = 1 << 31;
 
+/// Runs that are kept although all of their segments are acknowledged: to forget them costs time.
+const KEPT: usize = 64;
+
 impl Stream {
     /// Nothing written yet, in segments of `mss` bytes.
-    pub(super) fn new(mss: u32) -> Self {
+    pub fn new(mss: u32) -> Self {
         Self { mss: mss.into(), runs: vec![Run { segment: 0, byte: 1 }], end: 1 }
     }
 
-    /// Appends `bytes`, after `sent` segments have been sent; returns the number of new segments. Returns `None`, and
-    /// changes nothing, where they would be too many.
-    pub(super) fn write(&mut self, bytes: u64, sent: u32) -> Option<u32> {
+    /// Appends `bytes`, after `sent` segments have been sent, all of them where the bytes are to begin a segment; returns the
+    /// number of new segments. Returns `None`, and changes nothing, where they would be too many.
+    pub fn write(&mut self, bytes: u64, sent: u32) -> Option<u32> {
         let before = self.segments();
         if u64::from(before) + bytes.div_ceil(self.mss) > SEGMENTS {
             return None;
         }
         let short = !(self.end - self.last().byte).is_multiple_of(self.mss);
-        if short && sent == before {
+        if short && sent >= before {
             self.runs.push(Run { segment: before, byte: self.end });
         }
         self.end += bytes;
         Some(self.segments() - before)
     }
 
+    /// The same, of as many of `bytes` as can be numbered.
+    pub(super) fn write_at_most(&mut self, bytes: u64, sent: u32) {
+        let room = (SEGMENTS - u64::from(self.segments())).saturating_mul(self.mss);
+        self.write(bytes.min(room), sent).expect("no more than there is room for");
+    }
+
     /// `segment` becomes two, the first of `bytes` bytes.
-    pub(super) fn split(&mut self, segment: u32, bytes: u32) {
+    pub fn split(&mut self, segment: u32, bytes: u32) {
         let (start, length) = self.bytes(segment);
         let at = self.runs.partition_point(|run| run.segment <= segment);
         let first = self.runs[at - 1].segment < segment;
@@ -61,30 +70,30 @@ impl Stream {
     }
 
     /// Segments written.
-    pub(super) fn segments(&self) -> u32 {
+    pub fn segments(&self) -> u32 {
         let last = self.last();
         last.segment + (self.end - last.byte).div_ceil(self.mss) as u32
     }
 
     /// One past the last byte written.
-    pub(super) fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.end
     }
 
     /// The first byte of `segment`; of the one after the last, where it will begin.
-    pub(super) fn start(&self, segment: u32) -> u64 {
+    pub fn start(&self, segment: u32) -> u64 {
         let run = self.runs[self.runs.partition_point(|run| run.segment <= segment) - 1];
         (run.byte + u64::from(segment - run.segment) * self.mss).min(self.end)
     }
 
     /// First byte and length of `segment`.
-    pub(super) fn bytes(&self, segment: u32) -> (u64, u64) {
+    pub fn bytes(&self, segment: u32) -> (u64, u64) {
         let start = self.start(segment);
         (start, self.start(segment + 1) - start)
     }
 
     /// Number of segments whose end, one past the last byte, is at most `byte`.
-    pub(super) fn ended_by(&self, byte: u64) -> u32 {
+    pub fn ended_by(&self, byte: u64) -> u32 {
         if byte >= self.end {
             return self.segments();
         }
@@ -93,14 +102,27 @@ impl Stream {
     }
 
     /// The first segment that begins at or after `byte`.
-    pub(super) fn first_from(&self, byte: u64) -> u32 {
+    pub fn first_from(&self, byte: u64) -> u32 {
         let ended = self.ended_by(byte);
         ended + u32::from(self.start(ended) < byte)
     }
 
     /// Number of segments that end by `byte`; data that is not written yet counts as full segments.
-    pub(super) fn room_by(&self, byte: u64) -> u64 {
+    pub fn room_by(&self, byte: u64) -> u64 {
         u64::from(self.ended_by(byte)) + byte.saturating_sub(self.end) / self.mss
+    }
+
+    /// Whether a short segment that has been sent, or the first part of one that was split, is the one before `segment`.
+    pub(super) fn breaks_before(&self, segment: u32) -> bool {
+        self.runs.binary_search_by_key(&segment, |run| run.segment).is_ok()
+    }
+
+    /// Nobody asks for segments before `segment` any more.
+    pub(super) fn forget_before(&mut self, segment: u32) {
+        let of = self.runs.partition_point(|run| run.segment <= segment) - 1;
+        if of > KEPT && 2 * of > self.runs.len() {
+            self.runs.drain(..of);
+        }
     }
 
     fn last(&self) -> Run {
