@@ -119,7 +119,9 @@ fn time_of(value: &Scalar<'_>, date: Option<&str>) -> Option<Nanos> {
             let micros = libm::round(number * 1e6) as u64;
             since_1970((micros / 1_000_000) as i64, (micros % 1_000_000) as u32 * 1000)
         }
-        Scalar::Number(number) if (1e11..1e14).contains(number) => Some(Nanos((number * 1e3) as u64 * 1000)),
+        Scalar::Number(number) if (1e11..1e14).contains(number) => {
+            ((number * 1e3) as u64).checked_mul(1000).map(Nanos)
+        }
         Scalar::Number(_) | Scalar::Other => None,
     }
 }

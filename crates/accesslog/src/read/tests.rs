@@ -346,6 +346,9 @@ fn lines_of_json_are_read_by_the_names_of_several_servers() {
         r#"{"remote_addr":"localhost","msec":"1728568536.250"}"#,
         r#"{"remote_addr":"192.0.2.7","msec":"1728568536.250""#,
         r#"{"remote_addr":{"ip":"192.0.2.7"},"msec":[1]}"#,
+        r#"{"remote_addr":"192.0.2.7","ts":99999999999999.5}"#,
+        r#"{"remote_addr":"192.0.2.7","ts":99999999999999}"#,
+        r#"{"remote_addr":"192.0.2.7","ts":-1}"#,
         r#"["192.0.2.7",1728568536.25]"#,
     ] {
         let (requests, _, passed) = recognised(format!("{traefik}\n{line}\n{traefik}").as_bytes());
