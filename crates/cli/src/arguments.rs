@@ -30,6 +30,14 @@ pub(crate) fn whole<T: TryFrom<u64>>(
     }
 }
 
+/// Words as a help text lists them: `rfc, ns2, linux or quinn`.
+pub(crate) fn one_of(words: &[&str]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 /// Prints the help or the version that was asked for; otherwise, the failure of the arguments.
 pub(crate) fn answer(error: &clap::Error) -> Result<(), Failure> {
     match error.kind() {

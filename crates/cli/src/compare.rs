@@ -10,9 +10,9 @@ use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::{Candidate, Profile, clipped, nearest, quoted};
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_study::advice::how::deployable;
-use firstflight_study::compare::{Limits, default_candidates, default_startups};
+use firstflight_study::compare::{DEFAULT_STARTUPS, Limits, default_candidates, default_startups};
 
-use crate::arguments::{SEEDS, whole};
+use crate::arguments::{SEEDS, one_of, whole};
 use crate::failure::{Failure, wrong_at};
 use crate::interrupt;
 use crate::keys::{in_option, option};
@@ -61,11 +61,12 @@ pub(crate) struct Options {
     #[arg(long = "scheme", value_name = "CHAINS", value_delimiter = ',')]
     #[arg(value_parser = Chains(&PROPOSED_CHAINS), hide_possible_values = true)]
     schemes: Vec<String>,
-    /// Start-up schemes to compare, each followed by the --avoidance scheme [default: slow-start, limited-slow-start,
-    /// hystart++, hystart-linux, hybrid-slow-start, adaptive-start; jump-start if connections have a handshake; bbr
-    /// with profile linux; and, without --avoidance, the stack's own scheme with other initial windows, paced, and with a
-    /// threshold]
     #[arg(long = "startup", value_name = "LABELS", value_delimiter = ',')]
+    #[arg(help = format!(
+        "Start-up schemes to compare, each followed by the --avoidance scheme [default: those of {} that can run on the path; and, \
+         without --avoidance, the stack's own scheme with other initial windows, paced, and with a threshold]",
+        DEFAULT_STARTUPS.join(", ")
+    ))]
     #[arg(value_parser = Chains(&PROPOSED_STARTUPS), hide_possible_values = true)]
     startups: Vec<String>,
     /// Avoidance scheme after each --startup scheme [default: cubic]
@@ -101,8 +102,7 @@ pub(crate) struct Options {
     /// Recommend the fastest, whatever it costs
     #[arg(long, conflicts_with_all = ["max_harm", "max_loss"])]
     fastest: bool,
-    /// TCP stack that runs the schemes: rfc, ns2 or linux. The first flow of a scenario sets its own
-    #[arg(long, default_value = "linux")]
+    #[arg(long, default_value = "linux", help = format!("Stack that runs the schemes: {}. The first flow of a scenario sets its own", one_of(Profile::WORDS)))]
     profile: String,
     /// Replications of each scheme at each size; only one runs if nothing on the path is random or unknown
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 30, value_parser = whole::<u32>(1..=100_000))]

@@ -7,12 +7,13 @@ use clap::Args;
 use firstflight_contract::Nanos;
 use firstflight_scenario::build::{Flow, Packet, Path};
 use firstflight_scenario::quantity::{Amount, parse_bytes};
-use firstflight_scenario::{Profile, Scenario, quoted};
+use firstflight_scenario::{Profile, Recovery, Scenario, quoted};
 use firstflight_script::{Error, LONGEST, MSS};
 use firstflight_sim::config::FlowConfig;
 use firstflight_study::driven::Driven;
 use firstflight_study::network::build;
 
+use crate::arguments::one_of;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::{self, option};
 use crate::output::json_line;
@@ -51,8 +52,7 @@ Examples:
   printf '%s\\n' '{\"at_us\":0,\"do\":\"established\",\"mss\":1000,\"window\":65535}' \\
       '{\"at_us\":0,\"do\":\"write\",\"bytes\":5000}' | firstflight sender --profile rfc")]
 pub(crate) struct Options {
-    /// TCP stack, which sets the defaults of the other options: rfc, ns2 or linux [default: rfc]
-    #[arg(long)]
+    #[arg(long, help = format!("Stack, which sets the defaults of the other options: {} [default: rfc]", one_of(Profile::WORDS)))]
     pub(crate) profile: Option<String>,
     /// Start-up scheme, or several joined by +
     #[arg(long, value_name = "LABEL")]
@@ -60,8 +60,7 @@ pub(crate) struct Options {
     /// Avoidance scheme
     #[arg(long, value_name = "LABEL")]
     pub(crate) avoidance: Option<String>,
-    /// Loss detection and recovery: tahoe, reno, newreno or sack; without SACK from the peer, sack is newreno
-    #[arg(long)]
+    #[arg(long, help = format!("Loss detection and recovery: {}; without SACK from the peer, sack is newreno", one_of(Recovery::WORDS)))]
     pub(crate) recovery: Option<String>,
     /// Initial window, such as "10 packets" or "14600 B"
     #[arg(long, value_name = "AMOUNT")]

@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
+use firstflight_scenario::Profile;
+
 use crate::common::Scratch;
 
 fn program() -> Command {
@@ -95,6 +97,23 @@ fn values_that_an_option_does_not_take_are_refused_with_what_it_takes() {
         "9".repeat(60)
     );
     refused(&["compare", "cable", "--size", &long], &size);
+}
+
+#[test]
+fn every_profile_is_named_where_one_is_chosen() {
+    let help = |arguments: &[&str]| {
+        let output = program().args(arguments).output().expect("the program runs");
+        String::from_utf8(output.stdout).expect("UTF-8").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for command in ["compare", "sender"] {
+        assert!(help(&[command, "--help"]).contains(": rfc, ns2, linux or quinn"), "{command}");
+    }
+    let schema = help(&["schema", "grid"]);
+    let python = include_str!("../../python/python/firstflight/_api.py");
+    for profile in Profile::WORDS {
+        assert!(schema.contains(&format!("\"{profile}\"")), "{profile}: grids");
+        assert!(python.contains(&format!("``\"{profile}\"``")), "{profile}: Python");
+    }
 }
 
 #[test]

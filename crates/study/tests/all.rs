@@ -4,6 +4,7 @@ mod advice;
 #[path = "../../scenario/tests/common/mod.rs"]
 mod common;
 mod compare;
+mod dataset;
 mod deploy;
 mod distinct;
 mod draws;

@@ -57,7 +57,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
             None => "applications may select it".to_owned(),
             Some(cgroup) => format!("new connections of {} use it", cgroup.display()),
         };
-        show(&format!("{} is {} until this command ends; {users}.\n", offered.name(), options.scheme))?;
+        show(&format!("{} is {} until this command ends; {users}.\n", offered.name(), scheme.label()))?;
     }
     let per_second = (Duration::from_secs(1).as_millis() / TICK.as_millis()) as u64;
     let (mut shown, mut tick) = (None, 0);

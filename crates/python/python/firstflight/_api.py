@@ -131,7 +131,8 @@ def compare(
         input: the name of a preset, a Scenario, the path of a scenario file, or one or more captures (pcap, pcapng) taken at the
             sender. None if ``rate``, ``rtt`` and ``buffer`` describe the path.
         schemes: chains of labels such as ``"hystart+++cubic"``, also with settings behind an ``@``, and classes of your own (see
-            Scheme). None compares the usual ones.
+            Scheme). A plain name is what the stack has under it: ``"cubic"`` is ``"hystart-linux+cubic"`` with profile linux. None
+            compares the usual ones.
         startups: start-up schemes, each followed by ``avoidance``; after ``schemes``.
         avoidance: the avoidance scheme after ``startups`` and after start-up schemes of your own.
         sizes: sizes of the transfers; None is ``["30KB", "300KB", "3MB"]``.
@@ -142,7 +143,7 @@ def compare(
         max_loss: largest share of its packets that a recommended scheme may drop, such as ``"1%"``.
         fastest: whether the fastest is recommended, whatever it costs.
         harm: whether harm is measured; without it the comparison is sooner done, and no limit of harm holds.
-        profile: the stack that runs the schemes: ``"linux"``, ``"rfc"`` or ``"ns2"``.
+        profile: the stack that runs the schemes: ``"linux"``, ``"rfc"``, ``"ns2"`` or ``"quinn"``.
         replications: replications of each scheme at each size, from 1 to 100 000; one runs if nothing is random or unknown.
         seed: seed of all random numbers; every scheme meets the same randomness.
         memory: limit of the memory of all runs, such as ``"8 GB"``; None is 4 GB.

@@ -142,7 +142,8 @@ class Comparison(_Result):
         """The recommendation at each size, as in the JSON object (``docs/results.md``).
 
         ``scheme`` is None where nothing is recommended, and ``why`` has the reason. ``as_fast`` lists the other candidates within the
-        limits that are as fast. ``undecided`` lists candidates that may be as fast or faster, but whose harm may exceed ``max_harm``.
+        limits that are as fast, and ``chosen_by`` the criteria that chose before them.
+        ``undecided`` lists candidates that may be as fast or faster, but whose harm may exceed ``max_harm``.
         """
         return self._dict["recommended"]
 

@@ -1,5 +1,6 @@
 //! The keys of a grid. The reader looks them up here, and the reference is made of the same rows.
 
+use firstflight_scenario::Profile;
 use firstflight_scenario::format::{Absent, Key, Kind, Range, Section, Type};
 
 use super::super::sample::DIMENSIONS;
@@ -8,7 +9,6 @@ use super::{CELLS, MEASURES, REPLICATIONS};
 pub(super) const KINDS: &[&str] = &["latin-hypercube", "sobol", "saltelli"];
 pub(super) const SCALES: &[&str] = &["linear", "log"];
 pub(super) const SEEDS: &[&str] = &["common", "own"];
-pub(super) const PROFILES: &[&str] = &["linux", "rfc", "ns2"];
 
 /// A value as a scenario has it.
 const ANY: Kind = Kind::Any(&[Type::Text, Type::Number, Type::Flag, Type::Array, Type::Table]);
@@ -40,7 +40,7 @@ pub(super) const ROOT: Section = Section {
         ),
         key(
             "profile",
-            Kind::Word(PROFILES),
+            Kind::Word(Profile::WORDS),
             "`linux`",
             "Stack of the transfer that is added to a base without `[[flow]]`. The transfer has the name `transfer`.",
         ),
