@@ -314,6 +314,24 @@ fn udp_on_the_port_of_a_tunnel_is_a_tunnel_only_with_its_header_and_a_right_pack
 }
 
 #[test]
+fn both_directions_of_a_tunnel_with_one_known_port_are_read() {
+    // L2TP: a server's port is 1701, a client's may be any. Flags without a length, tunnel 7, session 9, PPP, IPv4
+    let l2tp = |tcp: &Tcp| [&[0, 2, 0, 7, 0, 9, 0xff, 3, 0, 0x21][..], &tcp.v4()].concat();
+    let packets: Vec<_> = exchange()
+        .iter()
+        .map(|(us, tcp)| {
+            let ports = if tcp.from_sender { (50_000, 1701) } else { (1701, 50_000) };
+            let mut bytes = vec![];
+            let ends = PacketBuilder::ipv4([203, 0, 113, 1], [203, 0, 113, 2], 64).udp(ports.0, ports.1);
+            ends.write(&mut bytes, &l2tp(tcp)).unwrap();
+            (*us, bytes)
+        })
+        .collect();
+    let observed = &read_bytes(&pcap(&packets)).unwrap().connections[0].observed;
+    assert_eq!((observed.bytes, observed.delivered_bytes), (2000, 2000));
+}
+
+#[test]
 fn packets_captured_within_a_tunnel_and_outside_count_once() {
     // a host cuts a segment of 3000 bytes into three before the tunnel; IPv4 without identification
     let whole = |seq: u32, len: usize| (data(seq, len).v4(), seq, len);

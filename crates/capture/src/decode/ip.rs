@@ -138,7 +138,10 @@ impl Decoder {
     fn udp(&mut self, part: Part<'_>, ip: Ip, route: Route) -> Result<Content, Passed> {
         let outer = UdpPacket::new(ip.from, ip.to, part.data, part.wire).ok_or(Passed::NotTcp)?;
         let body = part.skip(8)?;
-        if let Some(found) = tunnels::in_udp(outer.to.port(), body) {
+        let found = tunnels::in_udp(outer.to.port(), body).or_else(|| {
+            tunnels::answered_from(outer.from.port()).and_then(|port| tunnels::in_udp(port, body))
+        });
+        if let Some(found) = found {
             let content = found.and_then(|(inner, body, kind, id)| {
                 self.follow(inner, body, Route { guessed: true, ..route.through(kind, id)? })
             });

@@ -307,6 +307,11 @@ pub(super) fn is_port(port: u16) -> bool {
         .contains(&port)
 }
 
+/// The source port of a packet if tunnels have packets from it, too, to a port that the other end chose.
+pub(super) fn answered_from(port: u16) -> Option<u16> {
+    [L2TP, TEREDO, IPSEC, WIREGUARD].contains(&port).then_some(port)
+}
+
 /// The tunnel of a UDP packet to this port, if its header has the fixed values of one. `part` follows the header of UDP.
 pub(super) fn in_udp(port: u16, part: Part<'_>) -> Option<Found<'_>> {
     match port {

@@ -247,8 +247,6 @@ impl Kind {
     pub(super) fn wrap(self, inner: Wrapped, v6: bool, id: u16) -> Option<Wrapped> {
         let number = inner.number.to_be_bytes();
         let is_type = inner.number >= 1536;
-        let outer = |protocol: u8, payload: Wrapped| ip(tunnel_ends(v6), protocol, id, payload, true, None);
-        let in_udp = |port: u16, payload: Wrapped| outer(17, udp(port, payload));
         Some(match self {
             Self::Vlan if is_type => inner.behind(0x8100, &[&[0x20, 5][..], &number].concat()),
             Self::ProviderVlan if is_type => inner.behind(0x88a8, &[&[0, 9][..], &number].concat()),
@@ -277,39 +275,27 @@ impl Kind {
                 whole.bytes.extend([0xee; 16]);
                 whole
             }
+            // version, length of six words, type 1, next protocol; path and index; four words of context
             Self::Nsh => {
                 let next = extended(inner.number);
                 let inner = if next.is_some() { inner } else { ethernet(inner, 0) };
+                let context: Vec<u8> = (1..=4_u32).flat_map(u32::to_be_bytes).collect();
                 inner.behind(
                     0x894f,
-                    &[
-                        0x0f,
-                        0xc6,
-                        1,
-                        next.unwrap_or(3),
-                        0,
-                        0,
-                        1,
-                        255,
-                        0,
-                        0,
-                        0,
-                        1,
-                        0,
-                        0,
-                        0,
-                        2,
-                        0,
-                        0,
-                        0,
-                        3,
-                        0,
-                        0,
-                        0,
-                        4,
-                    ],
+                    &[&[0x0f, 0xc6, 1, next.unwrap_or(3), 0, 0, 1, 255][..], &context].concat(),
                 )
             }
+            _ => return self.wrap_in_ip(inner, v6, id),
+        })
+    }
+
+    /// Wraps a packet in an IP packet.
+    fn wrap_in_ip(self, inner: Wrapped, v6: bool, id: u16) -> Option<Wrapped> {
+        let number = inner.number.to_be_bytes();
+        let is_type = inner.number >= 1536;
+        let outer = |protocol: u8, payload: Wrapped| ip(tunnel_ends(v6), protocol, id, payload, true, None);
+        let in_udp = |port: u16, payload: Wrapped| outer(17, udp(port, payload));
+        Some(match self {
             Self::IpInIp if inner.is_ip() => outer(if inner.number == IPV4 { 4 } else { 41 }, inner),
             Self::Gre if is_type => outer(
                 47,
