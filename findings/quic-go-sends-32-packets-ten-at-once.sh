@@ -119,7 +119,7 @@ func serve() string {
 	return listener.Addr().String()
 }
 
-// Full datagrams of the first response on a new connection: in the first 2 ms, and before an acknowledgement can come.
+// Full datagrams of the first response on a new connection: in the first 5 ms, and before an acknowledgement can come.
 func flight(server string, size int) (burst, all int) {
 	configuration := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"flight"}}
 	connection := must(quic.DialAddr(context.Background(), relay(server), configuration, nil))
@@ -145,7 +145,7 @@ func flight(server string, size int) (burst, all int) {
 		if first.IsZero() {
 			first = sample.at
 		}
-		if all++; sample.at.Sub(first) < 3*time.Millisecond {
+		if all++; sample.at.Sub(first) < 5*time.Millisecond {
 			burst++
 		}
 	}
