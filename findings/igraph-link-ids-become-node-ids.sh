@@ -2,7 +2,8 @@
 # python-igraph 1.0.0 reads the ids of a GraphML file's edges as the ids of its NODES: the n-th edge has the name of the n-th node, and edges
 # beyond the number of nodes have an empty one. Nothing is printed; a topology's links, which measurements and routes refer to by id, have
 # plausible wrong names. Attributes of links are read rightly, and release 0.11.8 reads the ids, too.
-# Cause: shown by the output alone: the edge attribute `id` has the nodes' strings in their order.
+# Cause: igraph_i_graphml_parser_state_finish_parsing() in src/io/graphml.c of the C core fills the links' ids from the trie of the nodes; a
+# later release of the core mends it.
 # Versions: igraph 1.0.0 of PyPI. Control: igraph 0.11.8 and the ids of the nodes in both.
 set -euo pipefail
 work=$(mktemp -d)
