@@ -249,13 +249,13 @@ impl Common {
             self.note_startup_exit();
         }
         self.note_window();
+        told.rest
     }
 
     /// Notes the window. Called after every event that may have enlarged it.
     #[inline(always)]
     pub(crate) fn note_window(&mut self) {
         self.stats.max_cwnd = self.stats.max_cwnd.max(self.chain.control.cwnd);
-        told.rest
     }
 
     /// Reports to the schemes that `rest` bytes of the growth of an ACK are left for the phase that is in force now.
