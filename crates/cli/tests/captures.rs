@@ -118,3 +118,26 @@ fn a_round_trip_above_an_hour_is_refused_with_the_option_that_replaces_it() {
     let given = scratch.run(&[&["compare", "slow.pcap", "--rtt", "100 ms"][..], &QUICK].concat());
     assert_eq!(given.code, 0, "{}", given.err);
 }
+
+#[test]
+fn a_capture_and_its_copy_are_one_and_the_numbers_of_copies_are_in_the_result() {
+    let scratch = Scratch::new();
+    let file = shipped("p2-reno-30KB.pcap");
+    std::fs::create_dir(scratch.path().join("both")).expect("a folder");
+    for name in ["server.pcap", "again.pcap"] {
+        std::fs::write(scratch.path().join("both").join(name), &file).expect("a capture for the test");
+    }
+    scratch.write("server.pcap", &file);
+    let report = |input: &str| scratch.run(&[&["compare", input, "--json"], &QUICK[..]].concat()).json();
+    let [both, alone] = ["both", "server.pcap"].map(report);
+    assert_eq!((&both["connections"], &both["results"]), (&alone["connections"], &alone["results"]));
+    // Counted by tshark: 48 packets of TCP.
+    const PACKETS: u64 = 48;
+    let none = ["same_interface", "other_interface", "other_side_of_router", "other_end"]
+        .map(|key| &both["copies"][key]);
+    assert_eq!((&both["copies"]["other_file"], none), (&PACKETS.into(), [&0.into(); 4]));
+    assert!(alone["copies"].is_null());
+    let warning =
+        format!("{PACKETS} packets were captured twice and are left out: {PACKETS} in another file");
+    assert!(both["warnings"][0].as_str().is_some_and(|one| one.ends_with(&warning)), "{}", both["warnings"]);
+}

@@ -14,6 +14,8 @@ object! {
         path: PathResult => nested,
         /// Captured connections and their re-runs; empty without a capture.
         connections: Vec<ConnectionResult> => nested,
+        /// Packets of the capture that were left out because it contains them another time; absent without any.
+        @(default, skip_serializing_if = "Option::is_none") copies: Option<Copies> => nested,
         /// Result of every scheme at every size, by size and, within a size, by rank.
         results: Vec<SchemeResult> => nested,
         /// Recommendation at each size, ascending.
@@ -60,6 +62,22 @@ object! {
         packets: u64 ["packets"],
         /// Their bytes on the wire.
         bytes: u64 ["bytes"],
+    }
+}
+
+object! {
+    /// Numbers of packets of a capture that were left out because it contains them another time, by the place of the copy.
+    pub struct Copies: Copy Default = "copies" {
+        /// At the same interface.
+        same_interface: u64 ["packets"],
+        /// At another interface, with other link addresses or in another encapsulation.
+        other_interface: u64 ["packets"],
+        /// On another side of a router: the TTL or hop limit differs.
+        other_side_of_router: u64 ["packets"],
+        /// In another file of the same place: the captures overlap, or one is a copy of the other.
+        other_file: u64 ["packets"],
+        /// In a file from the other end of the connection, or from another place on its path.
+        other_end: u64 ["packets"],
     }
 }
 
@@ -709,6 +727,7 @@ mod tests {
             title: String::new(),
             path: PathResult::default(),
             connections: vec![],
+            copies: None,
             results: vec![],
             recommended: vec![],
             for_all_sizes: None,

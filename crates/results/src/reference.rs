@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use crate::column::{Column, Field, Record};
 use crate::{
-    Comparison, Completion, ConnectionResult, EngineResult, FlowMeans, FlowResult, FlowRow, ForAllSizes,
-    Harm, InputFile, KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult,
-    NetworkRow, PairedDifference, PassedOver, PathEstimate, PathResult, Provenance, Recommended, Reordering,
-    ReplicationRow, ResultRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex,
-    StartupExit, SweepResult, SweepRow, Table, TypicalExit, Validity, WindowRow,
+    Comparison, Completion, ConnectionResult, Copies, EngineResult, FlowMeans, FlowResult, FlowRow,
+    ForAllSizes, Harm, InputFile, KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare,
+    NetworkResult, NetworkRow, PairedDifference, PassedOver, PathEstimate, PathResult, Provenance,
+    Recommended, Reordering, ReplicationRow, ResultRow, Risk, RunMeans, RunResult, RunRow, SampleRow,
+    SchemeResult, SobolIndex, StartupExit, SweepResult, SweepRow, Table, TypicalExit, Validity, WindowRow,
 };
 
 const HEAD: &str = "\
@@ -116,6 +116,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<PathEstimate>(),
     Object::of::<ConnectionResult>(),
     Object::of::<LimitedBy>(),
+    Object::of::<Copies>(),
     Object::of::<SchemeResult>(),
     Object::of::<Completion>(),
     Object::of::<Harm>(),

@@ -173,6 +173,7 @@ impl<'a> Mix<'a> {
             title: self.file().into(),
             path: mixed_path(&paths, self.file()),
             connections: vec![],
+            copies: super::copies(&self.request.input),
             recommended: self.recommended(&results, &question, of_all.as_ref(), &groups),
             for_all_sizes: of_all,
             results,

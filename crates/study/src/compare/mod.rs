@@ -32,7 +32,7 @@ use crate::parallel::{try_map, with_threads};
 use crate::progress::Progress;
 use captured::Captured;
 use firstflight_results::{
-    CompareReport, Comparison, Harm, Provenance, Risk, Sample, SampleSet, SchemeResult, Trace,
+    CompareReport, Comparison, Copies, Harm, Provenance, Risk, Sample, SampleSet, SchemeResult, Trace,
 };
 use networks::Networks;
 use path::Subject;
@@ -306,6 +306,7 @@ fn report(
         title: subject.title(),
         path: subject.path_result(),
         connections: captured.connections,
+        copies: copies(&request.input),
         results,
         recommended: vec![],
         for_all_sizes: None,
@@ -321,6 +322,19 @@ fn report(
         passed_over: request.input.passed_over(),
     };
     Ok(CompareReport { comparison, samples, traces, captured: captured.traces })
+}
+
+/// Packets that are left out of a capture because it contains them another time.
+fn copies(input: &Input) -> Option<Copies> {
+    let Input::Capture { capture, .. } = input else { return None };
+    let seen = capture.counts.copies;
+    (seen.all() > 0).then_some(Copies {
+        same_interface: seen.same_interface,
+        other_interface: seen.other_interface,
+        other_side_of_router: seen.other_side_of_router,
+        other_file: seen.other_file,
+        other_end: seen.other_end,
+    })
 }
 
 /// Label of the baseline, if it is compared.
