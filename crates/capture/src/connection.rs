@@ -65,8 +65,48 @@ impl Connection {
         });
         let handshake_rtt = handshake_rtt.or(one_sided.map(|(rtt, _)| rtt));
         let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
-        Some(Self { sender, receiver, vantage, observed, trace })
+        let first = first_transfer(&trace).map(|trace| {
+            let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
+            Box::new(Self { sender, receiver, vantage, observed, trace, first: None })
+        });
+        Some(Self { sender, receiver, vantage, observed, trace, first })
     }
+}
+
+/// Idle time after which new data is another transfer: the window of most senders then begins anew (RFC 9293, section 3.8.6.2; RFC 5681, section
+/// 4.1: after a retransmission timeout, which is a second at first).
+const IDLE: Nanos = Nanos::from_secs(1);
+/// Least share of the data that the first transfer has, so that it stands for the connection.
+const LEAST_SHARE: u64 = 4;
+
+/// The packets of a connection up to its first pause with everything acknowledged; `None` if it has no such pause, or less than a
+/// quarter of its data comes before.
+fn first_transfer(trace: &PacketTrace) -> Option<PacketTrace> {
+    let pauses = |place: &usize| {
+        let (before, next) = (&trace.sends[*place - 1], &trace.sends[*place]);
+        let acked = next.acks_before.checked_sub(1).map(|ack| &trace.acks[ack as usize]);
+        acked.is_some_and(|ack| {
+            ack.flight == 0 && next.new && next.at.saturating_sub(ack.at.max(before.at)) >= IDLE
+        })
+    };
+    let place = (1..trace.sends.len()).find(pauses)?;
+    let (end, until) = (trace.sends[place - 1].end, trace.sends[place].at);
+    let (acks, pieces) =
+        (trace.sends[place].acks_before as usize, trace.pieces.partition_point(|piece| piece.start < end));
+    if LEAST_SHARE * end < trace.end() {
+        return None;
+    }
+    let resent: Vec<Nanos> = trace.resent_times.iter().copied().filter(|at| *at < until).collect();
+    Some(PacketTrace {
+        pieces: trace.pieces[..pieces].to_vec(),
+        acks: trace.acks[..acks].to_vec(),
+        sends: trace.sends[..place].to_vec(),
+        answered: None,
+        resent_packets: resent.len() as u64,
+        timeouts: trace.timeouts.min(resent.len() as u64),
+        resent_times: resent,
+        ..trace.clone()
+    })
 }
 
 /// Sentences about what is left out of a connection, or assumed.

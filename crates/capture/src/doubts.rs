@@ -88,6 +88,21 @@ pub(crate) fn segments(connections: &[Connection]) -> Option<String> {
     ))
 }
 
+/// Connections that carried several transfers with pauses between, of which the first one stands for the connection.
+pub(crate) fn pauses(connections: &[Connection]) -> Option<String> {
+    let paused = || connections.iter().filter_map(|one| Some((one, one.first.as_deref()?)));
+    let (one, first) = paused().next()?;
+    let more = match paused().count() {
+        1 => String::new(),
+        count => format!(" and {} more connections", count - 1),
+    };
+    Some(format!(
+        "{} > {}{more}: the connection paused for a second or more with everything acknowledged; its first transfer, {} of {} bytes, is \
+         compared with simulations",
+        one.sender, one.receiver, first.observed.bytes, one.observed.bytes
+    ))
+}
+
 /// Data packets longer than a segment: the capturing host joins or splits segments.
 pub(crate) fn offload(connections: &[Connection]) -> Option<String> {
     let sends =

@@ -28,12 +28,20 @@ pub struct Connection {
     pub observed: Observed,
     /// Packets, for the estimators.
     pub(crate) trace: PacketTrace,
+    /// The connection up to its first pause, if it has one.
+    pub(crate) first: Option<Box<Connection>>,
 }
 
 impl Connection {
     /// Summary statistics, for comparison with simulations; `None` if nothing was delivered.
     pub fn summary(&self) -> Option<Summary> {
         Summary::of(&self.trace)
+    }
+
+    /// The connection up to its first pause of a second or more with everything acknowledged: one transfer, as a simulation runs it again.
+    /// The whole connection if it has no such pause, or carried less than a quarter of its data before.
+    pub fn first_transfer(&self) -> &Self {
+        self.first.as_deref().unwrap_or(self)
     }
 
     /// Token bucket of a policer, if one dropped the packets of this connection; `None` with fewer than two losses.

@@ -341,6 +341,7 @@ impl Table {
             return Err(Problem::NoneUsable);
         }
         warnings.extend(doubts::segments(&connections));
+        warnings.extend(doubts::pauses(&connections));
         warnings.extend(doubts::offload(&connections));
         warnings.extend(doubts::reordering(&connections));
         warnings.extend(doubts::marks(&connections));

@@ -233,3 +233,22 @@ fn a_probe_that_the_receiver_took_is_a_byte_of_the_data() {
     assert_eq!((observed.bytes, observed.retransmits, observed.lost_packets), (3001, 0, 0));
     assert_eq!(observed.delivered_bytes, 3001);
 }
+
+#[test]
+fn the_first_transfer_ends_at_the_first_pause_with_everything_acknowledged() {
+    let transfer = |writes| Path { segments: 300, buffer: 500, writes, ..Path::default() }.run();
+    let alone = only(&transfer(None)).observed;
+    let path = Path { segments: 900, buffer: 500, writes: Some((300, 3_000_000)), ..Path::default() };
+    let (connection, warnings) = read_packets(&path.run());
+    let first = &connection.first_transfer().observed;
+    assert_eq!((first.bytes, connection.observed.bytes), (300_000, 900_000));
+    // It is the transfer that the same sender makes without the others.
+    assert_eq!((&alone, alone.completion), (first, first.completion));
+    assert!(warnings[0].contains("its first transfer, 300000 of 900000 bytes"), "{warnings:?}");
+    // A shorter pause ends none, and neither does one after the first tenth of the data.
+    for (count, pause) in [(300, 900_000), (90, 3_000_000)] {
+        let path = Path { segments: 900, buffer: 500, writes: Some((count, pause)), ..Path::default() };
+        let connection = only(&path.run());
+        assert_eq!(connection.first_transfer().observed, connection.observed);
+    }
+}

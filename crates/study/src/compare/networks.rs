@@ -183,7 +183,8 @@ fn paths<'a>(
     kept.sort_by_key(|&index| std::cmp::Reverse(capture.connections[index].observed.bytes));
     kept.truncate(MOST_CONNECTIONS);
     kept.sort_unstable();
-    let connections: Vec<&Connection> = kept.iter().map(|&index| &capture.connections[index]).collect();
+    let connections: Vec<&Connection> =
+        kept.iter().map(|&index| capture.connections[index].first_transfer()).collect();
     let data = |some: &[&Connection]| some.iter().map(|one| one.observed.bytes.max(1) as f64).sum::<f64>();
     let all = data(&connections);
     let bottlenecks = bottlenecks(&connections);

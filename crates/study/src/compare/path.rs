@@ -89,7 +89,8 @@ impl<'a> Subject<'a> {
             Input::Preset(preset) => Self::loaded(host, preset.load(), preset.name, request),
             Input::Scenario(loaded) => Self::loaded(host, (**loaded).clone(), "scenario", request),
             Input::Capture { file, capture, known } => {
-                let connections: Vec<&Connection> = capture.connections.iter().collect();
+                let connections: Vec<&Connection> =
+                    capture.connections.iter().map(Connection::first_transfer).collect();
                 let on_path = between_busiest(&connections);
                 let inferred = infer(&capture.connections);
                 let mut subject =
