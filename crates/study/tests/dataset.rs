@@ -82,7 +82,8 @@ fn a_part_that_is_no_regular_file_or_too_long_is_named_and_made_again() {
     let long = |path: &Path| {
         std::fs::File::create_new(path).and_then(|it| it.set_len(5 << 30)).expect("a sparse file")
     };
-    let cases: [(&dyn Fn(&Path), &str); 4] = [
+    type Case<'a> = (&'a dyn Fn(&Path), &'a str);
+    let cases: [Case<'_>; 4] = [
         (&device, "it is a device; expected a regular file"),
         (&pipe, "it is a pipe; expected a regular file"),
         (&endless, "No such file"),
