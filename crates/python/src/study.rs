@@ -82,7 +82,8 @@ fn give(scenario: &mut firstflight::Scenario, chosen: &Chosen) -> Result<(), Err
             .expecting("one for all groups, or one for each in order"));
     }
     for (place, group) in scenario.flows.iter_mut().enumerate() {
-        let candidate = &chosen.parsed(group.profile)?[place % schemes];
+        let parsed = chosen.parsed(group.profile)?;
+        let candidate = &parsed[place % schemes];
         if candidate.settings != firstflight::Settings::default() {
             let why = "a setting behind the scheme";
             return Err(Error::invalid(why)
