@@ -89,6 +89,17 @@ pub(crate) struct Read {
     lines: u64,
     /// Lines that were passed over.
     passed_over: u64,
+    #[serde(skip)]
+    warning: Option<String>,
+}
+
+impl Read {
+    /// Warns of the lines that were passed over. It follows the last error that is possible: an error is one line.
+    pub(crate) fn warn(&self) {
+        if let Some(warning) = &self.warning {
+            complain(format_args!("warning: {warning}"));
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -125,6 +136,7 @@ fn analyse(options: &Options) -> Result<(Analysis, Read), Failure> {
     let log = for_each_request(&options.file, keep, options.format.chosen(), |request| study.add(request))?;
     let at = |why: &dyn Display| Failure::new(wrong_at(shown(&options.file).display(), why));
     let analysis = study.finish().map_err(|error| at(&format!("{error}; --window sets shorter ones")))?;
+    log.warn();
     Ok((analysis, log))
 }
 
@@ -133,8 +145,7 @@ fn shown(file: &Path) -> &Path {
     if file == Path::new(STANDARD_INPUT) { Path::new("standard input") } else { file }
 }
 
-/// Reads the log `file`, or standard input for -, with progress on a terminal. Lines that are passed over are counted in a
-/// warning.
+/// Reads the log `file`, or standard input for -, with progress on a terminal.
 pub(crate) fn for_each_request(
     file: &Path,
     keep: Keep,
@@ -168,11 +179,9 @@ pub(crate) fn for_each_request(
     }
     bar.finish();
     let passed: &Passed = log.passed();
-    if passed.count() > 0 {
-        complain(format_args!("warning: {}: {passed}", place.display()));
-    }
+    let warning = (passed.count() > 0).then(|| format!("{}: {passed}", place.display()));
     let format = log.format().map(Format::name);
-    Ok(Read { format, lines: passed.lines, passed_over: passed.count() })
+    Ok(Read { format, lines: passed.lines, passed_over: passed.count(), warning })
 }
 
 /// An input that reports the bytes read to a progress bar.

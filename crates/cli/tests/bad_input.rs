@@ -324,7 +324,8 @@ fn an_unreadable_or_too_short_log_is_refused() {
         "",
         &["--window \"5\": the unit is missing"],
     );
-    let wrong = log.clone() + "example.org - - [10/Oct/2000:13:55:36 +0000] \"GET /\" 200 1\n";
+    let odd = "example.org - - [10/Oct/2000:13:55:36 +0000] \"GET /\" 200 1\n";
+    let wrong = log.clone() + &odd.repeat(3);
     refused(
         &[("a.log", wrong.as_bytes())],
         &["log", "a.log"],

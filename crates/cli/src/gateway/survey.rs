@@ -73,6 +73,9 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         Some(for_each_request(&options.file, Keep::All, format, add)?)
     };
     let found = survey.finish().map_err(|error| wrong_at(options.file.display(), error))?;
+    if let Some(log) = &log {
+        log.warn();
+    }
     if options.json { print_json(&Output { found, log }) } else { show(&text(&found)) }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn traffic(options: &Options) -> Result<Traffic, Failure> {
     let place = options.file.display();
     let is_capture = captures::are_named(&options.file)?;
     let head = if is_capture { vec![] } else { captures::head(&options.file)? };
-    let mut reports: Vec<Connection>;
+    let (mut reports, mut log): (Vec<Connection>, _) = (vec![], None);
     let found;
     if is_capture {
         let (_, capture) = captures::read(&[&options.file])?;
@@ -48,7 +48,6 @@ pub(super) fn traffic(options: &Options) -> Result<Traffic, Failure> {
         reports = capture.connections.iter().filter_map(report).collect();
     } else if is_recording(&head) {
         let text = String::from_utf8(read(&options.file)?).map_err(|_| wrong_at(&place, "not a text"))?;
-        reports = vec![];
         for (number, line) in text.lines().enumerate() {
             match Event::parse(line, number + 1) {
                 Ok(Event::Report(connection)) if connection.stage == Stage::Ended => reports.push(connection),
@@ -63,10 +62,10 @@ pub(super) fn traffic(options: &Options) -> Result<Traffic, Failure> {
     } else {
         let path = path_of_all(options)?;
         let (mut requests, mut sized) = (0, vec![]);
-        for_each_request(&options.file, Keep::All, None, |request| {
+        log = Some(for_each_request(&options.file, Keep::All, None, |request| {
             requests += 1;
             sized.extend(requested(&request, &path));
-        })?;
+        })?);
         (found, reports) = (requests, sized);
     }
     if options.rate.is_some() && reports.iter().any(|report| report.cwnd > 0) {
@@ -78,6 +77,9 @@ pub(super) fn traffic(options: &Options) -> Result<Traffic, Failure> {
     if reports.is_empty() {
         let why = "no connection with data, a delivery rate and a round-trip time";
         return Err(wrong_at(place, why).into());
+    }
+    if let Some(log) = log {
+        log.warn();
     }
     Ok(Traffic { left_out: found - reports.len(), reports })
 }
