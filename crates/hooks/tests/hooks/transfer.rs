@@ -1,7 +1,7 @@
 //! Plans for single transfers: an application that holds the socket has its plan applied.
 
 use std::io::{self, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use firstflight_hooks::{Hooks, Refusal, Setup, TRANSFER, Transfers, now};
 use firstflight_lab::{TcpInfo, Turn};
 use rustix::net::sockopt;
 
-use crate::ground::{Ground, LIMITS, Pair, SECOND, STACK, ends, plan};
+use crate::ground::{Ground, LIMITS, Pair, SECOND, SERVER, STACK, ends, plan};
 use crate::wire::{FLIGHT, Path};
 
 /// Bounds under which the threshold may be set.
@@ -91,6 +91,22 @@ fn cubic_and_bbr_get_the_window_and_bbr_sets_its_own_threshold() {
     }
 }
 
+/// A listener whose connections have the congestion control `name`. The setting of a network namespace takes only those that the
+/// kernel allows to all, of which cubic need not be one.
+fn listening(name: &'static str) -> impl Fn(SocketAddr) -> io::Result<TcpListener> {
+    move |at| {
+        let listener = TcpListener::bind(at)?;
+        sockopt::set_tcp_congestion(&listener, name)?;
+        Ok(listener)
+    }
+}
+
+/// Whether the kernel has the congestion control; the test is skipped for it otherwise.
+fn has(ground: &Ground, name: &'static str) -> bool {
+    let listener = ground.netns.run(|| listening(name)((SERVER, 0).into())).expect("the namespace");
+    listener.map_err(|error| firstflight_skip::skip(format_args!("{name}: {error}"))).is_ok()
+}
+
 #[test]
 fn a_plan_of_a_prefix_sets_the_threshold_where_the_limits_allow_it() {
     let Some(ground) = Ground::new() else { return };
@@ -100,50 +116,56 @@ fn a_plan_of_a_prefix_sets_the_threshold_where_the_limits_allow_it() {
         (info.cwnd, info.ssthresh, control(pair))
     };
     for name in ["reno", "cubic"] {
-        if let Err(need) = ground.netns.set_ipv4("tcp_congestion_control", name) {
-            firstflight_skip::skip(format_args!("{name}: {need}"));
+        if !has(&ground, name) {
             continue;
         }
+        let connect = |from: &str| {
+            ground.connect_to(listening(name), (SERVER, 0).into(), from.parse().expect("an address"))
+        };
         let named = |cwnd, ssthresh| (cwnd, ssthresh, name.to_owned());
         hooks.set(&planned("127.1.2.0/24", 30, 34)).expect("room");
-        let mut pair = ground.connect("127.1.2.9");
+        let mut pair = connect("127.1.2.9");
         assert_eq!(start(&pair), named(30, Some(34)));
         // A second connection: both are divided.
-        let second = ground.connect("127.1.2.9");
+        let second = connect("127.1.2.9");
         assert_eq!(start(&second), named(15, Some(17)));
         second.close();
-        // The congestion control works: the window grows to the threshold, and then no longer by a segment for each.
+        // The congestion control works: the window grows to the threshold, and then no longer by a segment for each. HyStart of cubic may
+        // end slow start before, by the delay of the loopback device: its threshold is then its window.
         // On a busy machine the client may read so fast that a window is never full, and does not grow.
         let mut sent = 0;
-        while start(&pair).0 < 34 && sent < 60_000_000 {
+        while start(&pair).0 < 34 && start(&pair).1 == Some(34) && sent < 60_000_000 {
             pair.transfer(3_000_000);
             sent += 3_000_000;
         }
         let segments = sent / TcpInfo::of(&pair.server).expect("TCP_INFO").mss;
         let (cwnd, ssthresh, control) = start(&pair);
-        assert!((34..30 + segments).contains(&cwnd), "{cwnd} after {segments}");
-        assert!(ssthresh == Some(34) && control == name, "{ssthresh:?} {control}");
+        let least =
+            if name == "cubic" { ssthresh.filter(|it| (30..34).contains(it)).unwrap_or(34) } else { 34 };
+        assert!((least..30 + segments).contains(&cwnd), "{cwnd} after {segments}, {ssthresh:?}");
+        assert!(ssthresh == Some(least) && control == name, "{ssthresh:?} {control}");
         pair.close();
         assert_eq!(
             ends(&mut hooks, "127.1.2.9", 2).iter().map(|end| end.arm).max_by_key(|arm| format!("{arm:?}")),
             Some(Arm::Planned(30))
         );
         hooks.set(&planned("127.1.2.0/24", 30, 12)).expect("room");
-        let low = ground.connect("127.1.2.9");
+        let low = connect("127.1.2.9");
         assert_eq!(start(&low), named(30, Some(30)), "no threshold is below its window");
         low.close();
         hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
-        let without = ground.connect("127.1.2.9");
+        let without = connect("127.1.2.9");
         assert_eq!(start(&without), named(30, None));
         without.close();
-        let stock = ground.connect("127.1.3.9");
+        let stock = connect("127.1.3.9");
         assert_eq!(start(&stock), named(STACK, None));
         stock.close();
     }
     // BBR sets its own.
-    if ground.netns.set_ipv4("tcp_congestion_control", "bbr").is_ok() {
+    if has(&ground, "bbr") {
         hooks.set(&planned("127.1.2.0/24", 30, 34)).expect("room");
-        let mut pair = ground.connect("127.1.2.9");
+        let from = "127.1.2.9".parse().expect("an address");
+        let mut pair = ground.connect_to(listening("bbr"), (SERVER, 0).into(), from);
         let (cwnd, ssthresh, control) = start(&pair);
         assert!(cwnd >= 30 && ssthresh.is_none() && control == "bbr", "{cwnd} {ssthresh:?} {control}");
         pair.transfer(1_000_000);
