@@ -1,10 +1,9 @@
 //! Small writes that wait for the window share segments, as the bytes in the send buffer of a stack without Nagle's algorithm do.
 
 use crate::common::line::{Line, at};
-use crate::common::{Case, MS, network, run, stacks};
-use firstflight_contract::Nanos;
+use crate::common::{MS, stacks};
 use firstflight_sim::sender::app::{AppConfig, Clock};
-use firstflight_sim::sender::stack::{Recovery, Stack};
+use firstflight_sim::sender::stack::Stack;
 
 /// Writes of 400 bytes at 0, 10, 20, 30 and 40 ms into segments of 1000 bytes, with a window of two segments at first.
 fn five_writes(stack: Stack) -> Line {
@@ -70,37 +69,4 @@ fn a_write_of_many_segments_joins_the_end_of_the_one_before() {
     let (sender, sends) = Line { app, stack, ..Line::default() }.run(1000);
     assert_eq!(sends.len(), 5, "{sends:?}");
     assert_eq!(sender.app().bytes_in(5, 1000), 5000);
-}
-
-#[test]
-fn messages_of_100_bytes_a_millisecond_arrive_as_they_do_from_a_kernel() {
-    // A kernel (Linux 6.18, firstflight lab run --host kernel) had 207, 335, 477 and 601 messages acknowledged at the ends of the
-    // third to sixth round trip after the handshake. By hand: at 0.1 s a hundred messages are due, of which ten leave. At 0.2 s their ACKs make the window
-    // 20, and 190 messages of 100 bytes take 14 segments; six or seven more messages find room, up to 206: acknowledged until 0.31 s.
-    let case = Case {
-        recovery: Recovery::Rack { sack: true },
-        handshake: true,
-        initial_window: 10,
-        mbit_s: 1000,
-        buffer: 1000,
-        seconds: 1,
-        bytes: Some(100),
-        every: 2,
-        ..Case::default()
-    };
-    let mut network = network(&case);
-    let flow = &mut network.flows[0];
-    flow.stack.mss = 1448;
-    flow.app.pauses = vec![MS; 2000];
-    flow.app.clock = Clock::Written;
-    network.until_finished = false;
-    for (at, kernel) in [(399, 207), (499, 335), (599, 477), (699, 601)] {
-        network.end = Nanos::from_millis(at);
-        let acknowledged = run(&network).flows[0].completions.len();
-        println!("{at} ms: {acknowledged} messages, of the kernel {kernel}");
-        assert!(
-            acknowledged.abs_diff(kernel) <= 3,
-            "{at} ms: {acknowledged} messages, of the kernel {kernel}"
-        );
-    }
 }

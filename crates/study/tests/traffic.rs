@@ -257,3 +257,21 @@ fn a_receive_buffer_that_grows_is_refused_where_its_host_cannot_know_a_round_tri
         assert!(found.contains(why), "{keys}: {found}");
     }
 }
+
+#[test]
+fn small_messages_share_segments_as_a_kernel_sends_them() {
+    // A message of 100 B each millisecond over 100 ms. A kernel (Linux 6.18, `firstflight lab run` with this scenario) had 207, 310, 335,
+    // 477 and 599 messages acknowledged at these times after the first write.
+    let loaded = parse(
+        "duration = \"1 s\"\n[path]\nrate = \"100 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"1000 packets\"\n[[telnet]]\n\
+         profile = \"linux\"\ncount = 1\nsize = \"100 B\"\ninterval = { uniform = [\"1 ms\", \"1 ms\"] }\n",
+        "test.toml",
+    );
+    let flow = &result(&loaded.expect("a scenario")).flows[0];
+    let written = (0..).map(|number| f64::from(number) * 0.001);
+    let acknowledged: Vec<f64> = written.zip(&flow.rounds_s).map(|(at, took)| at + took).collect();
+    for (at, kernel) in [(0.4, 207_usize), (0.41, 310), (0.5, 335), (0.6, 477), (0.699, 599)] {
+        let messages = acknowledged.iter().filter(|time| **time <= at).count();
+        assert!(messages.abs_diff(kernel) <= 1, "{at} s: {messages} messages, of the kernel {kernel}");
+    }
+}

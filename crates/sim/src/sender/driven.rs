@@ -48,6 +48,7 @@ where
 {
     fn open(&mut self, now: u64, rtt: u64) {
         self.become_driven();
+        self.on_begin(now.saturating_sub(rtt));
         self.connect(now, rtt);
         self.start_up(now, 0);
     }
