@@ -330,7 +330,7 @@ fn an_unreadable_or_too_short_log_is_refused() {
         &[("a.log", wrong.as_bytes())],
         &["log", "a.log"],
         "",
-        &["a.log", "line 3", "client", "IPv4 or IPv6"],
+        &["a.log", "3 of 5 lines are passed over", "client", "IPv4 or IPv6", "line 3"],
     );
 }
 

@@ -128,7 +128,11 @@ fn a_capture_and_its_copy_are_one_and_the_numbers_of_copies_are_in_the_result() 
         std::fs::write(scratch.path().join("both").join(name), &file).expect("a capture for the test");
     }
     scratch.write("server.pcap", &file);
-    let report = |input: &str| scratch.run(&[&["compare", input, "--json"], &QUICK[..]].concat()).json();
+    let report = |input: &str| {
+        let ran = scratch.run(&[&["compare", input, "--json"], &QUICK[..]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        serde_json::from_str::<serde_json::Value>(&ran.out).expect("JSON")
+    };
     let [both, alone] = ["both", "server.pcap"].map(report);
     assert_eq!((&both["connections"], &both["results"]), (&alone["connections"], &alone["results"]));
     // Counted by tshark: 48 packets of TCP.

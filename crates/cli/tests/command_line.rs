@@ -35,7 +35,7 @@ fn an_unknown_command_or_option_is_refused_with_the_nearest_name() {
         "--verson: no such option; expected one of: --help, --version; did you mean \"--version\"?",
     );
     refused(&["-x"], "-x: no such option; expected one of: --help, --version");
-    let log = "one of: --window, --network, --network6, --pages, --json, --help";
+    let log = "one of: --window, --network, --network6, --format, --pages, --json, --help";
     let near = format!("--widnow: no such option; expected {log}; did you mean \"--window\"?");
     refused(&["log", "a.log", "--widnow", "3 s"], &near);
     refused(&["log", "a.log", "--widnow=3 s"], &near);

@@ -309,16 +309,18 @@ fn hosts_in_virtual_time_share_a_page() {
 }
 
 fn three_hosts_share_a_picture() {
-    let flow = scenario("[[flow]]\nprofile = \"linux\"\nsize = \"1 MB\"\navoidance = \"reno\"\n");
+    // At this size the simulated time is 0.410 to 0.414 s for all round trips from 39.9 to 40.8 ms. 1 MB takes 0.535 or 0.562 s: the end
+    // of its recovery depends on microseconds, in the simulator and in the kernel.
+    let flow = scenario("[[flow]]\nprofile = \"linux\"\nsize = \"700 KB\"\navoidance = \"reno\"\n");
     let (scratch, result) = on_several("simulator,kernel,quic", &flow);
     near(&result["hosts"][1]["flows"][0]["completion_s"], &result["hosts"][0]["flows"][0]["completion_s"]);
     let log = fs::read_to_string(scratch.path().join("out/kernel/run.sqlog")).expect("a log");
     let records: Vec<Value> =
         log.split('\u{1e}').skip(2).map(|record| serde_json::from_str(record).expect("JSON")).collect();
     let named = |name: &str| records.iter().filter(|it| it["name"] == name).collect::<Vec<_>>();
-    // 1 MB is 691 segments of 1448 bytes; each transmission is an event, and so is the SYN.
+    // 700 KB are 484 segments of 1448 bytes; each transmission is an event, and so is the SYN.
     let flow = &result["hosts"][1]["flows"][0];
-    let sent = 691.0 + number(&flow["retransmits"]) + 1.0;
+    let sent = 484.0 + number(&flow["retransmits"]) + 1.0;
     assert_eq!(named("transport:packet_sent").len() as f64, sent);
     let exits = named("firstflight:startup_exited");
     let window = number(&flow["startup_exit"]["cwnd_packets"]) * 1448.0;
@@ -329,7 +331,7 @@ fn three_hosts_share_a_picture() {
     // Times ascend, and the last ACK acknowledges all.
     assert!(records.is_sorted_by_key(|it| (number(&it["time"]) * 1e6) as u64));
     let last = named("transport:packet_received").pop().expect("an ACK");
-    assert_eq!(last["data"]["ack"], 1_000_000);
+    assert_eq!(last["data"]["ack"], 700_000);
 }
 
 fn rounds_follow_their_idle_times() {
