@@ -2,7 +2,7 @@
 //!
 //! A packet is captured again on another interface (`-i any` on a bridge or a router, a mirror of both directions of a port), in
 //! another file (two captures that overlap, a file and its compressed copy), or at the other end of its connection. Each copy would count as
-//! a retransmission, and a retransmission must never count as a copy. These tell them apart, in this order:
+//! a retransmission, and a retransmission must never count as a copy. The following signs distinguish them, in this order:
 //!
 //! 1. **Places** ([`crate::tap`]): two places on one path see the same data and acknowledgements. All that was seen at one of them is left
 //!    out, except data that was seen nowhere else.
@@ -115,7 +115,7 @@ const LATEST_REGULAR: Nanos = Nanos::from_millis(50);
 pub(crate) const MOST_COPIES: usize = 256;
 
 /// Leaves out the copies among the packets of a connection, which are in the order of the file.
-/// `count` is told the file and the place of each.
+/// `count` receives the file and the place of each.
 pub(crate) fn leave_out(flow: &mut Flow, count: &mut impl FnMut(u16, Kind)) {
     if flow.repeats == 0 {
         return;
@@ -342,7 +342,7 @@ impl<'a> Sift<'a> {
             let side = packet.side as usize;
             let identified = packet.ip_id.is_some() && self.flow.sides[side].identifies() && delay < LATEST;
             let soon = || {
-                // no SYN is sent again before a second (RFC 6298), or some tens of milliseconds
+                // no SYN is retransmitted before a second (RFC 6298), or some tens of milliseconds
                 let opens = packet.flags.has(Flags::SYN);
                 let bound = if opens { PROMPT } else { Nanos(facts.round_trip[side].0 / 2).min(PROMPT) };
                 facts.fresh[latest as usize]

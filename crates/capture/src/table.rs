@@ -292,7 +292,7 @@ impl Table {
     }
 
     /// Leaves out packets that were captured more than once, and SYNs that are no connection's.
-    /// `count` is told the file and the place of each.
+    /// `count` receives the file and the place of each.
     pub(crate) fn leave_out_copies(&mut self, mut count: impl FnMut(u16, Kind)) {
         for (state, flow) in &mut self.flows {
             if *state != State::Free {

@@ -81,7 +81,7 @@ fn a_packet_that_comes_twice_without_identification_and_time_stamps_counts_once(
                 (own.handshake_rtt, own.rtt_span),
                 "{later_us} us"
             );
-            // A few copies of pure acknowledgements cannot be told from repeated ones.
+            // A few copies of pure acknowledgements cannot be distinguished from repeated ones.
             let (all, found) = (packets.len() as u64, capture.counts.copies);
             assert!(
                 found.same_interface <= all && 20 * found.same_interface >= 19 * all,

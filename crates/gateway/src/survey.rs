@@ -65,7 +65,7 @@ pub struct Survey {
     bytes: usize,
 }
 
-/// What the gateway's clock shows at the first request.
+/// Time of the gateway's clock at the first request.
 const BEGIN: Nanos = Nanos::from_secs(1);
 /// Least time between two reviews of all prefixes, after each of which the memory is counted.
 const SWEEP: Nanos = Nanos::from_secs(60);

@@ -54,7 +54,7 @@ object! {
     pub struct PassedOver: Eq = "passed over" {
         /// Name of the file, as it was given.
         file: String,
-        /// What could not be read: `headers cut off by the capture`, `TCP options cut off by the capture` (these packets are used
+        /// Content that could not be read: `headers cut off by the capture`, `TCP options cut off by the capture` (these packets are used
         /// without them), `IP fragments without the others of their packet`, `first IP fragments alone`, `IPsec ESP`, `EtherType
         /// 0x1234`, `IP protocol 94`, `link type 127` and the like.
         what: String,

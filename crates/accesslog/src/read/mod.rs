@@ -58,7 +58,7 @@ pub enum LogError {
     /// The file has another format.
     #[error("this is {found}; expected one of: {}", Format::list())]
     Foreign {
-        /// What the file is.
+        /// Kind of file that was recognised.
         found: &'static str,
     },
     /// Most lines cannot be read.

@@ -58,7 +58,7 @@ impl Passed {
 pub struct PassedOver {
     /// Name of the file.
     pub file: String,
-    /// What could not be read, a few words.
+    /// Kind of content that could not be read, a few words.
     pub what: String,
     /// Packets.
     pub packets: u64,

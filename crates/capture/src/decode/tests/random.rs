@@ -43,14 +43,14 @@ pub(super) struct Frame {
     pub(super) kinds: Vec<Kind>,
 }
 
-/// What is known of a connection.
+/// Known values of a connection.
 pub(super) struct Truth {
     /// Side that sent more data.
     pub(super) sender: SocketAddr,
     pub(super) receiver: SocketAddr,
     /// Data of the sender, each byte once.
     pub(super) bytes: u64,
-    /// Bytes that it sent again.
+    /// Bytes that the connection retransmitted.
     pub(super) repeated: u64,
 }
 
