@@ -194,8 +194,8 @@ fn profile_quinn_grows_by_the_acks_for_which_quinn_has_more_to_send() {
         let window = |host: &dyn Host| run(host, &text).expect("it runs").flows[0].final_cwnd_packets;
         let (simulated, quic) = (window(&Simulator), window(&Quic));
         println!("{packets} packets: {simulated:.1} simulated, {quic:.1} over QUIC");
-        // quinn's first flight carries session tickets besides, which the profile does not have: a part of a packet, which decides
-        // whether one ACK more, of two packets, finds the pacer closed.
+        // An ACK of two packets more or less, at which the pacer blocks quinn, is a difference of two. The largest that was measured
+        // is 3.3, with 20 packets. The session tickets in quinn's first flight may cause it; this is a conjecture.
         assert!((simulated - quic).abs() < 3.5, "{packets} packets: {simulated} simulated, {quic} over QUIC");
     }
 }
