@@ -35,7 +35,7 @@ pub use estimate::{Estimate, Unfounded};
 pub use gateway::{Explanation, Gateway};
 pub use host::{Arms, HostVerdict};
 pub use log::{Difference, Event, LogError, Logged, Replay, replay};
-pub use orders::Orders;
+pub use orders::{Act, Book, By, Kept, Orders, Origin, Record};
 pub use plan::{Limits, Plan, Start};
 pub use settings::{MOST, Mode, Override, Policy, STOCK, Settings};
 pub use share::{Acceptance, Key, Known, LONGEST_RECORD, Observation, PLACES, Refused, Remote};

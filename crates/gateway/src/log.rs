@@ -178,7 +178,9 @@ pub fn replay<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<Replay, Lo
             return Ok(replay);
         }
         if let Event::Order { order: Some(order), .. } = event {
-            order.check().map_err(|why| LogError::Line { number, why })?;
+            order
+                .check(&gateway.gateway.settings().windows())
+                .map_err(|why| LogError::Line { number, why })?;
         }
         again.clear();
         gateway.apply(&event, &mut again);

@@ -1,5 +1,8 @@
 //! The rules by which a gateway learns and plans.
 
+use core::fmt;
+use core::ops::RangeInclusive;
+
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
 use serde::{Deserialize, Serialize};
@@ -119,7 +122,7 @@ impl Settings {
     /// # Errors
     /// The first setting out of its range, its value and the range.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let within = |name: &str, value: u64, range: core::ops::RangeInclusive<u64>| {
+        let within = |name: &str, value: u64, range: RangeInclusive<u64>| {
             let (least, most) = (range.start(), range.end());
             let why = || format!("{name} is {value}; expected {least} to {most}");
             if range.contains(&value) { Ok(()) } else { Err(why()) }
@@ -132,21 +135,51 @@ impl Settings {
         }
         within("window", self.window.into(), STOCK.into()..=MOST.into())?;
         within("holdout", self.holdout.into(), 0..=1000)?;
-        self.overrides.iter().try_for_each(|(_, order)| order.check())
+        self.overrides.iter().try_for_each(|(_, order)| order.check(&self.windows()))
+    }
+
+    /// First windows that an order may have, segments: the kernel starts no connection with fewer than the stack's own, and none with
+    /// more than the limit of the configuration.
+    pub fn windows(&self) -> RangeInclusive<u32> {
+        STOCK..=self.window
     }
 }
 
 impl Override {
-    /// Checks a window that did not come through a configuration.
+    /// Checks the window against those that an order may have.
     ///
     /// # Errors
     /// The window and its range.
-    pub(crate) fn check(self) -> Result<(), String> {
+    pub fn check(self, windows: &RangeInclusive<u32>) -> Result<(), String> {
         match self {
-            Self::Window(window) if !(STOCK..=MOST).contains(&window) => {
-                Err(format!("the window of an order is {window}; expected {STOCK} to {MOST}"))
+            Self::Window(window) if !windows.contains(&window) => {
+                let (least, most) = (windows.start(), windows.end());
+                Err(format!("a first window of {window} segments; expected {least} to {most}"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Reads `off`, `freeze` or a number of segments, as `Display` writes it.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "off" => Some(Self::Off),
+            "freeze" => Some(Self::Freeze),
+            // A sign is no digit.
+            digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                digits.parse().ok().map(Self::Window)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Override {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Window(window) => write!(f, "{window}"),
+            Self::Freeze => write!(f, "freeze"),
+            Self::Off => write!(f, "off"),
         }
     }
 }

@@ -139,7 +139,7 @@ fn a_log_with_settings_or_orders_out_of_range_is_refused_by_name() {
     let order = "{\"order\":{\"prefix\":\"192.0.2.0/24\",\"order\":{\"window\":70000}}}";
     assert_eq!(
         refused(&format!("{text}{order}")),
-        "line 2: not an event of the gateway's log: the window of an order is 70000; expected 10 to 45"
+        "line 2: not an event of the gateway's log: a first window of 70000 segments; expected 10 to 45"
     );
 }
 
