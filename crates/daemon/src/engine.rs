@@ -366,6 +366,8 @@ impl Engine<'_> {
                 self.gateway
                     .load(&bytes, clock::since_boot(), Nanos::ZERO)
                     .map_err(|error| error.to_string())?;
+                // An export does not state when it was made, or of which machine: it weighs half.
+                self.gateway.age_samples(self.gateway.settings().half_life);
                 if self.enforces() {
                     plans.iter().try_for_each(|plan| self.kernel.remove(&plan.prefix))?;
                     let plans: Vec<_> = self.gateway.plans().collect();

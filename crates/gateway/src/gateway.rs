@@ -13,7 +13,7 @@ use crate::memory::Paths;
 use crate::orders::Orders;
 use crate::plan::Plan;
 use crate::prefix::{Around, Entry};
-use crate::settings::{Mode, Override, Policy, Settings};
+use crate::settings::{Changed, Mode, Override, Policy, Settings};
 use crate::share::{Observation, Remote};
 use crate::stamp::Stamp;
 use crate::table::{Table, WARM, hash, hash_name};
@@ -216,6 +216,17 @@ impl Gateway {
             }
         }
         self.observe_only(begin, out);
+    }
+
+    /// Takes the rules of `wanted` that may change while it runs, and answers with those that differed: see [`Settings::adopt`].
+    pub fn adopt(&mut self, wanted: &Settings) -> Vec<Changed> {
+        self.knowledge.settings.adopt(wanted)
+    }
+
+    /// Ages every sample, and nothing else: for a state whose age is not known.
+    pub fn age_samples(&mut self, by: Nanos) {
+        let now = Stamp::of(self.knowledge.clock);
+        self.table.iter_mut().for_each(|entry| entry.aged(now, by));
     }
 
     /// The plans in force, in no order.

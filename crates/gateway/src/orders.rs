@@ -13,6 +13,9 @@ use firstflight_paths::Prefix;
 
 use crate::settings::Override;
 
+/// Most orders of a configuration, and most of the socket.
+pub const MOST_ORDERS: usize = 10_000;
+
 /// Orders of the operator; of several that contain a prefix, the one for the longest counts.
 #[derive(Clone, Debug, Default)]
 pub struct Orders {

@@ -511,10 +511,8 @@ impl Entry {
 
     /// Whether its values are in their ranges, after a restore.
     pub(crate) fn is_sound(&self) -> bool {
-        let window = self.window == 0 || u32::from(self.window) >= STOCK;
         let threshold = self.ssthresh == 0 || self.ssthresh >= self.window;
-        window
-            && threshold
+        threshold
             && (self.pace == 0 || self.pace >= self.window)
             && self.gate.0 <= self.gate.1
             && self.strikes <= STRIKES
@@ -522,8 +520,12 @@ impl Entry {
             && self.trial.as_ref().is_none_or(|trial| trial.is_sound())
     }
 
-    /// Holds a restored plan to the present settings.
+    /// Holds a restored plan to the present settings. A window below the stack's own, which an order of an earlier version could
+    /// have, is no plan.
     pub(crate) fn bound(&mut self, settings: &Settings) {
+        if u32::from(self.window) < STOCK {
+            self.forget_plan();
+        }
         self.window = self.window.min(settings.window as u16);
         if !settings.ssthresh {
             self.ssthresh = 0;

@@ -5,6 +5,7 @@ use core::ops::RangeInclusive;
 
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
+use firstflight_scenario::quantity::show_time;
 use serde::{Deserialize, Serialize};
 
 use crate::serial;
@@ -138,10 +139,85 @@ impl Settings {
         self.overrides.iter().try_for_each(|(_, order)| order.check(&self.windows()))
     }
 
+    /// Takes the rules of `wanted` that may change while a gateway runs, and answers with those that differed. The others need
+    /// other programs in the kernel, another state, or another memory of paths; orders come as events.
+    pub fn adopt(&mut self, wanted: &Self) -> Vec<Changed> {
+        let Self {
+            mode,
+            policy: _,
+            bits: _,
+            split: _,
+            window: _,
+            ssthresh: _,
+            half_life,
+            samples,
+            hosts,
+            lifetime,
+            hold_down,
+            freeze,
+            holdout: _,
+            prefixes: _,
+            false_alarm: (prefix, host),
+            overrides: _,
+            secret: _,
+        } = self;
+        let mut changed = vec![];
+        take(&mut changed, "mode", mode, wanted.mode, |mode| mode.label().to_owned());
+        for (key, own, wanted) in [
+            ("estimator.half_life", half_life, wanted.half_life),
+            ("plan.lifetime", lifetime, wanted.lifetime),
+            ("plan.hold_down", hold_down, wanted.hold_down),
+            ("plan.freeze", freeze, wanted.freeze),
+        ] {
+            take(&mut changed, key, own, wanted, |time| show_time(*time));
+        }
+        take(&mut changed, "estimator.samples", samples, wanted.samples, u32::to_string);
+        take(&mut changed, "estimator.hosts", hosts, wanted.hosts, u32::to_string);
+        take(&mut changed, "trial.false_alarm_prefix", prefix, wanted.false_alarm.0, f64::to_string);
+        take(&mut changed, "trial.false_alarm_host", host, wanted.false_alarm.1, f64::to_string);
+        changed
+    }
+
     /// First windows that an order may have, segments: the kernel starts no connection with fewer than the stack's own, and none with
     /// more than the limit of the configuration.
     pub fn windows(&self) -> RangeInclusive<u32> {
         STOCK..=self.window
+    }
+}
+
+/// A setting that has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// Key of the configuration.
+    pub key: &'static str,
+    /// Value before.
+    pub before: String,
+    /// Value now.
+    pub now: String,
+}
+
+/// Takes a value, and notes the change if it is one.
+fn take<T: PartialEq>(
+    changed: &mut Vec<Changed>,
+    key: &'static str,
+    own: &mut T,
+    wanted: T,
+    show: impl Fn(&T) -> String,
+) {
+    if *own != wanted {
+        changed.push(Changed { key, before: show(own), now: show(&wanted) });
+        *own = wanted;
+    }
+}
+
+impl Mode {
+    /// Its word in a configuration.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::Advise => "advise",
+            Self::Enforce => "enforce",
+        }
     }
 }
 

@@ -121,8 +121,8 @@ impl Gateway {
     }
 
     /// Puts a saved state in place of its own. `now` is the time on `CLOCK_BOOTTIME`, and `elapsed` the time since the
-    /// state was saved, by the wall clock; zero if that runs backwards. Everything ages by `elapsed`, and each sample by
-    /// another half-life: its weight is halved. The settings stay those of this gateway; only the secret is the saved one.
+    /// state was saved, by the wall clock; zero if that runs backwards. Everything ages by `elapsed`, once. The settings stay
+    /// those of this gateway; only the secret is the saved one.
     /// A memory of paths is restored if the policy is the same.
     ///
     /// # Errors
@@ -131,8 +131,7 @@ impl Gateway {
         let restored = contents(bytes)?;
         // The saved clock shows `head.clock + elapsed` at this moment.
         let from = Stamp::of(restored.head.clock).after(elapsed);
-        *self = self
-            .restored(restored, Moment { from, to: now, elapsed, aged: self.knowledge.settings.half_life })?;
+        *self = self.restored(restored, Moment { from, to: now, elapsed })?;
         Ok(())
     }
 
@@ -140,14 +139,14 @@ impl Gateway {
     pub(crate) fn resume(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         let restored = contents(bytes)?;
         let to = restored.head.clock;
-        let moment = Moment { from: Stamp::of(to), to, elapsed: Nanos::ZERO, aged: Nanos::ZERO };
+        let moment = Moment { from: Stamp::of(to), to, elapsed: Nanos::ZERO };
         *self = self.restored(restored, moment)?;
         Ok(())
     }
 
     fn restored(&self, restored: Restored, moment: Moment) -> Result<Self, StateError> {
         let Restored { head, mut host, paths, mut entries } = restored;
-        let Moment { from, to: now, elapsed, aged } = moment;
+        let Moment { from, to: now, elapsed } = moment;
         let settings = &self.knowledge.settings;
         let expected = settings.bits;
         if head.bits != expected {
@@ -181,7 +180,6 @@ impl Gateway {
                 return Err(StateError::Contents("a prefix is there twice"));
             }
             entry.moved(from, to);
-            entry.aged(to, aged);
             entry.bound(settings);
             fresh.table.insert(entry);
         }
@@ -198,8 +196,6 @@ struct Moment {
     to: Nanos,
     /// Time since the state was saved.
     elapsed: Nanos,
-    /// Time by which samples age besides.
-    aged: Nanos,
 }
 
 /// The contents of a state, checked.

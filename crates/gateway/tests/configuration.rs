@@ -43,6 +43,69 @@ fn the_example_of_the_reference_is_a_configuration() {
 }
 
 #[test]
+fn an_override_has_a_window_from_that_of_the_stack_to_that_of_the_plan() {
+    for (limit, most) in [("", 45), ("[plan]\nwindow = 20\n", 20)] {
+        for window in 0..=most + 1 {
+            let text = format!("{limit}[[override]]\nprefix = \"192.0.2.0/24\"\nwindow = {window}");
+            let found = Configuration::parse(&text, "gateway.toml");
+            if (10..=most).contains(&window) {
+                let line = if limit.is_empty() { 2 } else { 4 };
+                let order = ("192.0.2.0/24".parse().expect("a prefix"), Override::Window(window), line);
+                assert_eq!(found.expect("a configuration").orders, [order]);
+            } else {
+                let why = found.expect_err("it is refused").to_string();
+                assert!(why.contains(&format!("override[0].window = {window}: ")), "{why}");
+                assert!(why.contains(&format!("10 to {}", if window < 10 { 45 } else { most })), "{why}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_key_is_taken_by_a_running_gateway_or_needs_a_restart() {
+    // Each key with a value that is not its default; keys that one table needs together stand together.
+    let keys = [
+        ("mode = \"enforce\"", "mode", true),
+        ("policy = \"spand\"", "policy", false),
+        ("cgroup = \"/x\"", "cgroup", false),
+        ("state = \"/x\"", "state", false),
+        ("socket = \"/x\"", "socket", false),
+        ("read_group = \"adm\"", "read_group", false),
+        ("admin_group = \"adm\"", "admin_group", false),
+        ("plan_group = \"adm\"", "plan_group", false),
+        ("[prefixes]\nv4 = 23", "prefixes", false),
+        ("[prefixes]\nmost = 1000", "prefixes", false),
+        ("[prefixes]\nsplit = false", "prefixes", false),
+        ("[estimator]\nhalf_life = \"5 min\"", "estimator.half_life", true),
+        ("[estimator]\nsamples = 9", "estimator.samples", true),
+        ("[estimator]\nhosts = 4", "estimator.hosts", true),
+        ("[plan]\nwindow = 20", "plan.window", false),
+        ("[plan]\nssthresh = true", "plan.ssthresh", false),
+        ("[plan]\nidle = true", "plan.idle", false),
+        ("[plan]\nretreat = true", "plan.retreat", false),
+        ("[plan]\nlease = \"5 s\"", "plan.lease", false),
+        ("[plan]\nlifetime = \"5 min\"", "plan.lifetime", true),
+        ("[plan]\nhold_down = \"5 min\"", "plan.hold_down", true),
+        ("[plan]\nfreeze = \"5 min\"", "plan.freeze", true),
+        ("[trial]\nholdout = 10", "trial.holdout", false),
+        ("[trial]\nfalse_alarm_prefix = 0.02", "trial.false_alarm_prefix", true),
+        ("[trial]\nfalse_alarm_host = 0.02", "trial.false_alarm_host", true),
+        ("[transfers]\napply = true", "transfers", false),
+        ("[share]\nurl = \"redis://store\"\nkey_file = \"key\"\nhost = \"a\"", "share", false),
+        ("[site]\nlisten = \"10.0.0.1:4646\"\nhosts = \"10.0.0.0/24\"\nkey_file = \"key\"", "site", false),
+    ];
+    let before = Configuration::default();
+    for (text, key, live) in keys {
+        let after = Configuration::parse(text, "gateway.toml").expect("a configuration");
+        let mut settings = before.settings.clone();
+        let taken: Vec<_> = settings.adopt(&after.settings).iter().map(|changed| changed.key).collect();
+        let restart = after.needs_restart(&before);
+        assert_eq!((taken, restart), if live { (vec![key], vec![]) } else { (vec![], vec![key]) }, "{text}");
+    }
+    assert_eq!(before.needs_restart(&before), [""; 0]);
+}
+
+#[test]
 fn an_empty_file_has_the_defaults() {
     let Configuration { settings, limits, read_group, share, .. } =
         Configuration::parse("", "gateway.toml").expect("a configuration");

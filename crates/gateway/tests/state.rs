@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Decision, Gateway, Policy, STATE_VERSION, Settings, StateError, WhyNot};
+use firstflight_gateway::{Decision, Gateway, Override, Policy, STATE_VERSION, Settings, StateError, WhyNot};
 use sha2::{Digest, Sha256};
 
 /// Bytes before the contents.
@@ -50,25 +50,81 @@ fn a_restored_gateway_has_the_same_plans() {
     assert!(plan.expires > at(5.0) && plan.expires < at(5.0 + 1800.0 - 60.0), "{plan:?}");
 }
 
+/// Weight of 72 samples, twelve of each of six hosts, `seconds` after the newest one: `72 * 2^(-age / 600 s)`, linear between halvings
+/// (rule 4 of `estimate.rs`), in thousandths.
+fn weight_of_72(seconds: u64) -> u64 {
+    let (halvings, rest) = (seconds / 600, seconds % 600);
+    72_000 * (1200 - rest) / 1200 >> halvings
+}
+
 #[test]
-fn samples_have_half_of_their_weight_after_a_restart() {
+fn samples_age_by_time_once_however_often_the_gateway_restarts() {
     let gateway = known(enforcing());
-    let peer = [198, 51, 1, 1].into();
-    let samples = |gateway: &Gateway| gateway.explain(peer).estimate.expect("an estimate").samples;
-    // Twelve samples of each of six hosts within 12 s.
+    let samples = |gateway: &Gateway| {
+        let estimate = gateway.explain([198, 51, 1, 1].into()).estimate;
+        estimate.map_or(0, |estimate| u64::from(estimate.samples))
+    };
+    // The newest samples are of 11 s, and it is 12 s.
     assert_eq!(samples(&gateway), 72);
     let mut restored = Gateway::new(enforcing());
+    // By hand: 72 * (1200 - 61) / 1200 = 68.3; 72 * (1200 - 1) / 1200 / 2 = 35.97.
+    assert_eq!((weight_of_72(61), weight_of_72(601)), (68_340, 35_970));
+    for elapsed in [0, 60, 600, 1200] {
+        restored.load(&gateway.save(), at(12.0), Nanos::from_secs(elapsed)).expect("it fits");
+        let expected = weight_of_72(1 + elapsed);
+        // The estimator states whole samples.
+        assert!(expected.abs_diff(1000 * samples(&restored)) < 1000, "{elapsed}");
+    }
     restored.load(&gateway.save(), at(12.0), Nanos::ZERO).expect("it fits");
-    assert_eq!(samples(&restored), 36);
-    // A half-life later, a quarter.
-    restored.load(&gateway.save(), at(12.0), Nanos::from_secs(600)).expect("it fits");
-    assert_eq!(samples(&restored), 18);
+    assert_eq!(samples(&restored), 72);
+    // Ten restarts in a minute, of a machine that is started anew each time, age them by that minute.
+    let mut often = gateway.clone();
+    for _ in 0..10 {
+        let mut next = Gateway::new(enforcing());
+        next.load(&often.save(), at(5.0), Nanos::from_secs(6)).expect("it fits");
+        often = next;
+    }
+    let mut once = Gateway::new(enforcing());
+    once.load(&gateway.save(), at(5.0), Nanos::from_secs(60)).expect("it fits");
+    assert_eq!((samples(&often), samples(&once)), (68, 68));
     // A day later nothing counts, and the plans end.
     restored.load(&gateway.save(), at(12.0), Nanos::from_secs(86_400)).expect("it fits");
     let decisions = tick(&mut restored, 13.0);
     let gone = |decision: &Decision| matches!(decision, Decision::Remove { why: WhyNot::Unfounded(_), .. });
     assert!(decisions.iter().any(gone), "{decisions:?}");
     assert_eq!(plans(&restored), []);
+}
+
+#[test]
+fn samples_of_a_state_whose_age_is_not_known_age_by_themselves() {
+    let mut gateway = known(enforcing());
+    let before = plans(&gateway);
+    gateway.age_samples(Nanos::from_secs(600));
+    let samples = gateway.explain([198, 51, 1, 1].into()).estimate.expect("an estimate").samples;
+    // 72 * (1200 - 1) / 1200 / 2 = 35.97; the estimator counts an age of 1 s, a 1200th, in parts of 1024.
+    assert_eq!((samples, plans(&gateway)), (36, before));
+}
+
+#[test]
+fn a_state_with_a_window_that_no_connection_starts_with_is_read_without_it() {
+    for window in 0..=46 {
+        let mut gateway = known(enforcing());
+        // An earlier version took any window of an order, and saved it.
+        gateway.order(
+            "198.51.1.0/24".parse().expect("a prefix"),
+            Some(Override::Window(window)),
+            &mut vec![],
+        );
+        let mut restored = Gateway::new(enforcing());
+        restored.load(&gateway.save(), at(12.0), Nanos::ZERO).expect("it is read");
+        let plan = restored.explain([198, 51, 1, 1].into()).plan.map(|plan| plan.window);
+        let expected = (10..=46).contains(&window).then_some(window.min(45));
+        assert_eq!(plan, expected, "{window}");
+        assert_eq!(
+            plans(&restored).len(),
+            plans(&known(enforcing())).len() - usize::from(expected.is_none())
+        );
+    }
 }
 
 #[test]
@@ -151,7 +207,7 @@ fn the_policies_of_the_shared_memory_go_on_after_a_restart() {
         let settings = Settings { policy: Policy::by_label(label).expect("a policy"), ..enforcing() };
         let mut before = known(settings.clone());
         let mut after = Gateway::new(settings);
-        // The same process would have been at 12 s, too: nothing but the weight of the samples differs.
+        // The same process would have been at 12 s, too.
         after.load(&before.save(), at(12.0), Nanos::ZERO).expect("it fits");
         for gateway in [&mut before, &mut after] {
             for number in 1..=6 {

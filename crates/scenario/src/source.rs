@@ -180,6 +180,11 @@ impl<'a> Item<'a> {
         self.source.schemes
     }
 
+    /// Its line in the file, from 1; `None` if the input is no text.
+    pub fn line(&self) -> Option<u32> {
+        self.source.position(self.node.span.start).map(|(line, _)| line as u32)
+    }
+
     /// An error about this value.
     pub fn fail(&self, problem: Problem) -> Error {
         let near = match (&problem, self.value().as_str()) {

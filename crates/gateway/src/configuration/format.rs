@@ -3,7 +3,7 @@
 use firstflight_scenario::format::{Absent, Floor, Key, Kind, Range, Section};
 
 use crate::estimate::HOSTS;
-use crate::settings::MOST;
+use crate::settings::{MOST, STOCK};
 
 pub(crate) const MODES: &[&str] = &["observe", "advise", "enforce"];
 /// `measured`, and the labels of the policies of `firstflight_paths`.
@@ -298,9 +298,9 @@ pub(crate) const OVERRIDE: Section = Section {
         need("prefix", Kind::Text, "The prefix, as in `192.0.2.0/24`."),
         key(
             "window",
-            Kind::Integer { min: 10, max: MOST as u64 },
+            Kind::Integer { min: STOCK as u64, max: MOST as u64 },
             "no window",
-            "This first window, segments.",
+            "This first window, segments, at most `plan.window`. Linux starts no connection with fewer than 10.",
         ),
         key(
             "action",

@@ -1,5 +1,6 @@
 //! The configuration file, `gateway.toml`: docs/gateway-configuration.md.
 
+mod change;
 mod format;
 
 use core::fmt::Write;
@@ -12,6 +13,7 @@ use firstflight_scenario::document::{self, Item, Table};
 use firstflight_scenario::quantity::show_time;
 use firstflight_scenario::{Error, reference};
 
+use crate::orders::MOST_ORDERS;
 use crate::plan::Limits;
 use crate::settings::{Mode, Override, Policy, Settings};
 
@@ -22,6 +24,8 @@ pub struct Configuration {
     pub settings: Settings,
     /// Bounds that the kernel's program keeps.
     pub limits: Limits,
+    /// Orders of `[[override]]`, as in `settings`, each with its line.
+    pub orders: Vec<(Prefix, Override, u32)>,
     /// Folder of the cgroup; [`None`] is the root of the cgroup2 hierarchy, wherever it is mounted.
     pub cgroup: Option<PathBuf>,
     /// Folder of the state and the log.
@@ -125,7 +129,7 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
     let window = integer(&plan, "window", default.window)?;
     let ssthresh = flag(&plan, "ssthresh", default.ssthresh)?;
     let (prefix_alarm, host_alarm) = default.false_alarm;
-    let settings = Settings {
+    let mut settings = Settings {
         mode: root.get("mode").map_or(Ok(default.mode), |item| item.choice(mode))?,
         policy: root.get("policy").map_or(Ok(default.policy), |item| item.choice(Policy::by_label))?,
         bits,
@@ -144,13 +148,16 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
             number(&trial, "false_alarm_prefix", prefix_alarm)?,
             number(&trial, "false_alarm_host", host_alarm)?,
         ),
-        overrides: overrides(root)?,
+        overrides: vec![],
         secret: 0,
     };
+    let orders = overrides(root, &settings)?;
+    settings.overrides = orders.iter().map(|(prefix, order, _)| (*prefix, *order)).collect();
     let lease = time(&plan, "lease", Nanos::from_secs(10), SECOND, HOUR)?;
     Ok(Configuration {
         settings,
         limits: Limits { window, ssthresh, lease, holdout },
+        orders,
         cgroup: given("cgroup")?.map(PathBuf::from),
         state: text("state", "/var/lib/firstflight")?.into(),
         socket: text("socket", "/run/firstflight/gateway.sock")?.into(),
@@ -254,11 +261,10 @@ fn prefixes(root: &Table<'_>, default: &Settings) -> Result<(Bits, Option<Bits>,
     Ok((whole, Some(part), most))
 }
 
-fn overrides(root: &Table<'_>) -> Result<Vec<(Prefix, Override)>, Error> {
-    const MOST: usize = 10_000;
-    let mut out: Vec<(Prefix, Override)> = vec![];
+fn overrides(root: &Table<'_>, settings: &Settings) -> Result<Vec<(Prefix, Override, u32)>, Error> {
+    let mut out = vec![];
     let mut sorted = std::collections::BTreeSet::new();
-    for item in root.tables("override", MOST)? {
+    for item in root.tables("override", MOST_ORDERS)? {
         let table = item.table(&format::OVERRIDE)?;
         let place = table.need("prefix")?;
         let prefix: Prefix = place.text()?.parse().map_err(|why: String| place.invalid(why))?;
@@ -267,7 +273,12 @@ fn overrides(root: &Table<'_>) -> Result<Vec<(Prefix, Override)>, Error> {
             return Err(place.invalid(why).expecting("prefixes of which none contains another"));
         }
         let order = match (table.get("window"), table.get("action")) {
-            (Some(window), None) => Override::Window(window.integer()? as u32),
+            (Some(window), None) => {
+                let order = Override::Window(window.integer()? as u32);
+                let refused = |why| window.invalid(why).expecting("no more than plan.window");
+                order.check(&settings.windows()).map_err(refused)?;
+                order
+            }
             (None, Some(action)) => match action.word()? {
                 "off" => Override::Off,
                 _ => Override::Freeze,
@@ -278,7 +289,7 @@ fn overrides(root: &Table<'_>) -> Result<Vec<(Prefix, Override)>, Error> {
             }
         };
         sorted.insert(prefix);
-        out.push((prefix, order));
+        out.push((prefix, order, place.line().unwrap_or(0)));
     }
     Ok(out)
 }
