@@ -68,8 +68,8 @@ pub enum Why {
         from: u32,
         /// Host whose first window was the last to overflow.
         host: IpAddr,
-        /// Segments that it lost, and those of the window.
-        lost: (u32, u32),
+        /// What it measured.
+        misfit: Misfit,
         /// Halvings so far.
         strikes: u8,
         /// Time without a larger window.
@@ -80,6 +80,26 @@ pub enum Why {
     Renewed(Target),
     /// The operator ordered it.
     Operator,
+}
+
+/// Measurement that a first window is too large for its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Misfit {
+    /// Segments of the window were lost.
+    Lost {
+        /// Segments lost.
+        lost: u32,
+        /// Segments of the window that were sent.
+        sent: u32,
+    },
+    /// The path delivered a small part of the window in a round trip.
+    Slow {
+        /// Delivered in a round trip, sixteenths of a segment.
+        delivered: u16,
+        /// The window, or the transfer if that is shorter, segments.
+        of: u32,
+    },
 }
 
 /// Reason for no plan.
@@ -182,14 +202,26 @@ impl fmt::Display for Why {
                 write!(f, "{clean} planned connections whose first window did not overflow; {target}")
             }
             Self::Follow { target, from } => write!(f, "{from} segments before; {target}"),
-            Self::Halved { from, host, lost: (lost, sent), strikes, hold_down } => write!(
+            Self::Halved { from, host, misfit, strikes, hold_down } => write!(
                 f,
-                "half of {from}, because first windows overflow: the last one, to {host}, lost {lost} of {sent} segments \
-                 (halving {strikes} of 3); no larger window for {}",
+                "half of {from}, because first windows overflow: the last one, to {host}, {misfit} (halving {strikes} of 3); \
+                 no larger window for {}",
                 seconds(*hold_down)
             ),
             Self::Renewed(target) => write!(f, "renewed; {target}"),
             Self::Operator => write!(f, "by order of the operator"),
+        }
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost { lost, sent } => write!(f, "lost {lost} of {sent} segments"),
+            Self::Slow { delivered, of } => {
+                let delivered = f64::from(*delivered) / f64::from(PARTS);
+                write!(f, "delivered {delivered:.1} of {of} segments in a round trip")
+            }
         }
     }
 }

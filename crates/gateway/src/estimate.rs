@@ -2,8 +2,9 @@
 //!
 //! 1. **Sample.** A connection's sample is its greatest delivery rate, or the mean one if that is greater, times its
 //!    least round-trip time, in segments; it is at most the number of segments acknowledged. The mean counts if the
-//!    connection was busy for a round trip. A planned first window that was acknowledged without a loss is a sample, too,
-//!    if it is greater.
+//!    connection was busy for a round trip. A connection whose data all fit its planned first window has no second flight,
+//!    and its rate is that of its data in the time from the first ACK to the last: what it was busy for less a round trip.
+//!    That a planned window was acknowledged without a loss measures nothing: a deep queue holds it, whatever the rate.
 //! 2. **Lower bounds.** The sample is a lower bound if the application limited the rate, if the number of segments
 //!    acknowledged capped it, if the peer's receive window was smaller than the congestion window, or if the connection
 //!    never left slow start: it had no retransmission and its threshold is infinite. A lower bound raises what is known
@@ -29,7 +30,7 @@
 use firstflight_contract::{Nanos, mul_div};
 use serde::{Deserialize, Serialize};
 
-use crate::connection::{Arm, Connection};
+use crate::connection::Connection;
 use crate::serial;
 use crate::settings::{STOCK, Settings};
 use crate::stamp::Stamp;
@@ -76,12 +77,11 @@ impl Sample {
         }
         let mean = if busy < min_rtt { 0 } else { mul_div(bytes, 1_000_000_000, busy.0) };
         let parts_of = |bytes: u64| mul_div(bytes, PARTS.into(), mss.into());
-        let measured = parts_of(mul_div(rate.max(mean), min_rtt.0, 1_000_000_000));
         let acknowledged = parts_of(bytes);
-        let first = match connection.arm {
-            Arm::Planned(window) if connection.first_window_lost == 0 => u64::from(window) * u64::from(PARTS),
-            _ => 0,
-        };
+        let window = u64::from(connection.arm.window()) * u64::from(PARTS);
+        let one_flight = connection.arm.is_larger() && acknowledged <= window && busy > min_rtt;
+        let train = if one_flight { mul_div(bytes, 1_000_000_000, busy.0 - min_rtt.0) } else { 0 };
+        let measured = parts_of(mul_div(rate.max(mean).max(train), min_rtt.0, 1_000_000_000));
         let cwnd = u64::from(connection.cwnd) * u64::from(mss);
         let lower = connection.limited
             || measured >= acknowledged
@@ -89,8 +89,8 @@ impl Sample {
             || (retransmits == 0 && ssthresh.is_none());
         let clipped = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
         (measured > 0).then(|| Self {
-            parts: clipped(measured.max(first).min(acknowledged)),
-            bound: if lower || first > measured { Bound::Lower } else { Bound::Exact },
+            parts: clipped(measured.min(acknowledged)),
+            bound: if lower { Bound::Lower } else { Bound::Exact },
             rtt: clipped(min_rtt.0.div_ceil(RTT_UNIT)),
         })
     }
@@ -247,6 +247,12 @@ impl Hosts {
         if let Some(place) = place.filter(|place| place.seen < at) {
             *place = host;
         }
+    }
+
+    /// Value of the host with this tag, sixteenths of a segment; [`None`] if no more than a lower bound is known of it.
+    pub(crate) fn measured(&self, tag: u32) -> Option<u16> {
+        let own = |host: &&Host| host.tag == tag && host.flags & (GATEWAY | EXACT) == EXACT;
+        self.0.iter().find(own).map(|host| host.value)
     }
 
     /// Records whether the first window of a planned connection of this host overflowed.

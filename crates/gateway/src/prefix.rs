@@ -14,9 +14,11 @@
 //!    logarithm of the likelihood of what first windows lost, at [`WORSE`] times the path's own loss against the path's own
 //!    ([`Entry::tried`]), summed over planned connections and never below zero (E. S. Page, "Continuous inspection schemes",
 //!    Biometrika 41, 1954). The path's own loss is that of first windows without a plan, and within [`OWN`]. At [`PROOF`] the
-//!    window is halved; without an overflow that takes a thousand connections or more. Further evidence counts only while the
-//!    first window of more than a third of the hosts overflowed last. The window is not raised during the hold-down. The
-//!    third halving ends the plan for the time of a freeze.
+//!    window is halved; without an overflow that takes a thousand connections or more. A deep queue holds a window that is too
+//!    large, and the loss comes later. A planned connection that met the path's limit and delivered less than a third of its
+//!    window in a round trip is proof by itself ([`SHORT`]), but for a host that is known to be as slow: the plan is that of
+//!    most hosts. Further evidence counts only while the first window of more than a third of the hosts overflowed last. The
+//!    window is not raised during the hold-down. The third halving ends the plan for the time of a freeze.
 //! 6. **Harm.** The trial ends the plan for the time of a freeze.
 //! 7. **Orders.** An order of the operator sets the window, whatever is known and lost; only harm ends it, too.
 
@@ -25,8 +27,8 @@ use firstflight_paths::Prefix;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::{Arm, Connection, Stage};
-use crate::decision::{Decision, Target, Why, WhyNot};
-use crate::estimate::{Bound, Estimate, Hosts, RTT_UNIT, Sample, Scope, Unfounded, founded};
+use crate::decision::{Decision, Misfit, Target, Why, WhyNot};
+use crate::estimate::{Bound, Estimate, Hosts, PARTS, RTT_UNIT, Sample, Scope, Unfounded, founded};
 use crate::plan::Plan;
 use crate::settings::{Override, STOCK, Settings};
 use crate::share::Remote;
@@ -47,6 +49,10 @@ const WORSE: u64 = 4;
 const LOST: u64 = 1386;
 /// Thousandths of ln 1000: the evidence is below it for a thousand connections, on average, if there is no overflow.
 const PROOF: u64 = 6908;
+/// Part of a first window, or of a shorter transfer, that its path delivers in a round trip at least. A paced window takes a
+/// round-trip time to leave and one to be acknowledged, so that its rate is half of a window in a round trip even if no second
+/// flight was measured.
+const SHORT: u32 = 3;
 /// Bounds of the queueing delay, an eighth of the round-trip time between them (RFC 9406, MIN_RTT_THRESH, MAX_RTT_THRESH,
 /// MIN_RTT_DIVISOR).
 const LEAST_QUEUE: Nanos = Nanos::from_millis(4);
@@ -161,11 +167,13 @@ impl Entry {
         out: &mut Vec<Decision>,
     ) {
         self.seen = around.now;
-        if let Some(sample) = Sample::of(connection) {
+        let sample = Sample::of(connection);
+        let slow = sample.and_then(|sample| self.slow(connection, tag, sample));
+        if let Some(sample) = sample {
             self.hosts.note(around.now, tag, sample, around.settings.half_life);
         }
         if connection.stage == Stage::Ended {
-            self.ended(connection, tag, around, out);
+            self.ended(connection, (tag, slow), around, out);
         }
         self.review(around, out);
     }
@@ -191,12 +199,28 @@ impl Entry {
         founded(&estimate, settings).ok().map(|()| estimate)
     }
 
-    fn ended(&mut self, connection: &Connection, tag: u32, around: &Around<'_>, out: &mut Vec<Decision>) {
+    /// Whether the path of a planned connection delivered less than a third of its window: rule 5. `None` if not.
+    fn slow(&self, connection: &Connection, tag: u32, sample: Sample) -> Option<Misfit> {
+        let segments = connection.bytes / u64::from(connection.mss.max(1));
+        let of = segments.min(connection.arm.window().into()) as u32;
+        let short = |parts: u16| SHORT * u32::from(parts) < of * PARTS;
+        let new = self.hosts.measured(tag).is_none_or(|known| !short(known));
+        let slow = connection.arm.is_larger() && sample.bound == Bound::Exact && short(sample.parts);
+        (slow && new).then_some(Misfit::Slow { delivered: sample.parts, of })
+    }
+
+    fn ended(
+        &mut self,
+        connection: &Connection,
+        (tag, slow): (u32, Option<Misfit>),
+        around: &Around<'_>,
+        out: &mut Vec<Decision>,
+    ) {
         let unit = Nanos::from_micros(1);
         let group = match connection.arm {
             Arm::Planned(_) => {
                 if connection.arm.is_larger() {
-                    self.tried(connection, tag, around, out);
+                    self.tried(connection, (tag, slow), around, out);
                 }
                 // A window that the kernel divided down to the stack's own counts, too: its like are among those held out.
                 Group::Planned
@@ -237,7 +261,13 @@ impl Entry {
 
     /// Counts the first window of a planned connection: rule 5. Lost segments are taken for independent, so that their number
     /// has nearly Poisson's distribution.
-    fn tried(&mut self, connection: &Connection, tag: u32, around: &Around<'_>, out: &mut Vec<Decision>) {
+    fn tried(
+        &mut self,
+        connection: &Connection,
+        (tag, slow): (u32, Option<Misfit>),
+        around: &Around<'_>,
+        out: &mut Vec<Decision>,
+    ) {
         // It began before a halving, and says nothing of the window after it.
         if 2 * u64::from(connection.arm.window()) > 3 * u64::from(self.window) {
             return;
@@ -245,9 +275,10 @@ impl Entry {
         let own = u64::from(self.loss.clamp(*OWN.start(), *OWN.end()));
         let against = LOST * u64::from(connection.first_window_lost());
         let expected = (WORSE - 1) * 1000 * own * u64::from(connection.first_window_sent()) / 65_536;
-        let overflow = against > expected;
+        let overflow = slow.is_some() || against > expected;
         self.hosts.tried(tag, overflow);
-        let evidence = (u64::from(self.evidence) + against).saturating_sub(expected);
+        let proof = if slow.is_some() { PROOF } else { 0 };
+        let evidence = (u64::from(self.evidence) + against).saturating_sub(expected).max(proof);
         self.evidence = evidence.min(2 * PROOF) as u16;
         if !overflow {
             self.clean = self.clean.saturating_add(1);
@@ -258,7 +289,7 @@ impl Entry {
         }
         let free = around.order.is_none();
         if free && self.window > 0 && evidence >= PROOF && (self.strikes == 0 || self.many_overflow()) {
-            self.strike(connection, around, out);
+            self.strike(connection, slow, around, out);
         }
     }
 
@@ -268,10 +299,18 @@ impl Entry {
         3 * lost > tried
     }
 
-    fn strike(&mut self, connection: &Connection, around: &Around<'_>, out: &mut Vec<Decision>) {
+    fn strike(
+        &mut self,
+        connection: &Connection,
+        slow: Option<Misfit>,
+        around: &Around<'_>,
+        out: &mut Vec<Decision>,
+    ) {
         let Settings { hold_down, freeze, .. } = *around.settings;
         let (from, host) = (u32::from(self.window), connection.peer);
-        let lost = (connection.first_window_lost(), connection.first_window_sent());
+        let lost =
+            Misfit::Lost { lost: connection.first_window_lost(), sent: connection.first_window_sent() };
+        let misfit = slow.unwrap_or(lost);
         self.strikes += 1;
         (self.evidence, self.clean) = (0, 0);
         if self.strikes >= STRIKES {
@@ -290,7 +329,7 @@ impl Entry {
         }
         // Linux's own pace is now that of the window before.
         (self.window, self.pace) = ((from / 2) as u16, 0);
-        self.set(Why::Halved { from, host, lost, strikes: self.strikes, hold_down }, around, out);
+        self.set(Why::Halved { from, host, misfit, strikes: self.strikes, hold_down }, around, out);
     }
 
     fn rest(&mut self, rest: Rest, until: Stamp) {

@@ -2,7 +2,9 @@
 
 use crate::common::*;
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Arm, Connection, Decision, Gateway, Mode, Override, Settings, Why, WhyNot};
+use firstflight_gateway::{
+    Arm, Connection, Decision, Gateway, Misfit, Mode, Override, Settings, Why, WhyNot,
+};
 
 #[test]
 fn the_first_plan_is_half_of_the_doublings_and_the_second_the_whole() {
@@ -265,7 +267,7 @@ fn a_connection_that_the_receiver_limited_is_a_lower_bound() {
 }
 
 #[test]
-fn a_planned_first_window_without_a_loss_is_a_lower_bound_of_its_size() {
+fn a_planned_first_window_without_a_loss_is_no_sample_of_its_size() {
     let mut gateway = Gateway::new(enforcing());
     // Transfers of 60 segments whose rate was that of 15 a round trip, started with 28.
     for number in 1..=8 {
@@ -273,15 +275,26 @@ fn a_planned_first_window_without_a_loss_is_a_lower_bound_of_its_size() {
             Connection { bytes: 60 * u64::from(MSS), busy: Nanos(4 * RTT.0), ..exact(1.0, host(number), 15) };
         report(&mut gateway, &planned(short, 28));
     }
-    assert_eq!(gateway.explain(host(1)).estimate.expect("an estimate").segments(), 28);
-    // Twelve segments fill no window of 28.
-    let mut gateway = Gateway::new(enforcing());
-    for number in 1..=8 {
-        let short =
-            Connection { bytes: 12 * u64::from(MSS), busy: Nanos(RTT.0), ..exact(1.0, host(number), 11) };
-        report(&mut gateway, &planned(short, 28));
-    }
-    assert_eq!(gateway.explain(host(1)).estimate.expect("an estimate").segments(), 12);
+    assert_eq!(gateway.explain(host(1)).estimate.expect("an estimate").segments(), 15);
+}
+
+#[test]
+fn a_transfer_of_one_flight_is_measured_by_the_time_between_its_acks() {
+    // 24 segments of a window of 28, which the application limited. They end a round trip and `spread` after their start.
+    let median = |spread: u64| {
+        let mut gateway = Gateway::new(enforcing());
+        for number in 1..=8 {
+            let busy = RTT.saturating_add(Nanos::from_millis(spread));
+            let short =
+                Connection { bytes: 24 * u64::from(MSS), busy, limited: true, ..exact(1.0, host(number), 3) };
+            report(&mut gateway, &planned(short, 28));
+        }
+        gateway.explain(host(1)).estimate.map(|estimate| estimate.segments())
+    };
+    // 24 in 200 ms are 12 in a round trip of 100 ms; 24 in 80 ms would be 30, of which 24 were acknowledged.
+    assert_eq!((median(200), median(80)), (Some(12), Some(24)));
+    // 24 in 1 s are 2.4 in a round trip: below the stack's own window a lower bound is worth nothing.
+    assert_eq!(median(1000), None);
 }
 
 #[test]
@@ -307,6 +320,88 @@ fn a_path_whose_rate_fell_tenfold_is_found_within_three_connections() {
         report(&mut gateway, &plan.map_or(connection, |plan| overflown(planned(connection, plan))));
     }
     assert_eq!(started, [45, 22, 11, 10]);
+}
+
+/// A plan of 33 segments for a path of 33, which eight hosts measured and used.
+fn thirty_three() -> Gateway {
+    let mut gateway = Gateway::new(enforcing());
+    for turn in 0..40 {
+        let connection = exact(f64::from(turn), host(turn as u8 % 8 + 1), 33);
+        let plan = window(&gateway);
+        report(&mut gateway, &plan.map_or(connection, |plan| planned(connection, plan)));
+    }
+    assert_eq!(window(&gateway), Some(33));
+    gateway
+}
+
+/// 100 KB over a path whose rate fell to a tenth, 3.3 segments in a round trip, behind a queue of 40 packets. 33 segments fit path and
+/// queue; of the second flight seven are lost.
+fn fallen(seconds: f64, peer: core::net::IpAddr) -> Connection {
+    let bytes = 70 * u64::from(MSS);
+    let rate = 33 * u64::from(MSS);
+    // 70 segments at 33 a second.
+    let busy = Nanos::from_millis(2120);
+    Connection { bytes, rate, busy, sent: 77, retransmits: 7, ..exact(seconds, peer, 3) }
+}
+
+#[test]
+fn a_fall_of_the_rate_behind_a_deep_queue_is_answered_within_three_connections() {
+    let mut gateway = thirty_three();
+    let mut started = vec![];
+    for turn in 0..5 {
+        let plan = window(&gateway);
+        started.push(plan.unwrap_or(10));
+        let connection = fallen(50.0 + f64::from(turn), host(turn as u8 + 1));
+        report(&mut gateway, &plan.map_or(connection, |plan| planned(connection, plan)));
+    }
+    // 3.3 is less than a third of 33 and of 16. Half of 33 is 16; hosts 1, 2 and 3 of eight are more than a third, and half of 16
+    // is the stack's own window.
+    assert_eq!(started, [33, 16, 16, 10, 10]);
+}
+
+#[test]
+fn the_reason_of_a_halving_is_what_the_connection_measured() {
+    let mut gateway = thirty_three();
+    let decisions = report(&mut gateway, &planned(fallen(50.0, host(1)), 33));
+    let [decision @ Decision::Set { plan, why: Why::Halved { misfit, .. } }] = decisions[..] else {
+        panic!("{decisions:?}")
+    };
+    // 33 segments a second in 100 ms: 3.3, in whole sixteenths 52.
+    assert_eq!((plan.window, misfit), (16, Misfit::Slow { delivered: 52, of: 33 }));
+    let text = decision.to_string();
+    assert!(
+        text.contains("to 192.0.2.1, delivered 3.2 of 33 segments in a round trip (halving 1 of 3)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_connection_that_the_path_did_not_limit_is_no_evidence_of_a_fall() {
+    let after = |connection: Connection| {
+        let mut gateway = thirty_three();
+        report(&mut gateway, &planned(connection, 33));
+        window(&gateway)
+    };
+    // The application wrote slowly, or the peer took little.
+    assert_eq!(after(Connection { limited: true, ..fallen(50.0, host(1)) }), Some(33));
+    assert_eq!(
+        after(Connection { receive_window: 3 * u64::from(MSS), cwnd: 33, ..fallen(50.0, host(1)) }),
+        Some(33)
+    );
+    // Half of the window in a round trip is what a paced first window measures at least: 16.5 segments.
+    let half = Connection { rate: 165 * u64::from(MSS), busy: Nanos(5 * RTT.0), ..fallen(50.0, host(1)) };
+    assert_eq!(after(half), Some(33));
+}
+
+#[test]
+fn a_host_that_is_known_to_be_slow_halves_nothing() {
+    let mut gateway = thirty_three();
+    // A ninth host, whose path holds 3.3 segments: known before it is planned.
+    report(&mut gateway, &fallen(50.0, host(9)));
+    for turn in 0..8 {
+        report(&mut gateway, &planned(fallen(51.0 + f64::from(turn), host(9)), 33));
+    }
+    assert_eq!(window(&gateway), Some(33));
 }
 
 #[test]

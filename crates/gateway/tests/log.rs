@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use firstflight_gateway::{
-    Arm, Connection, Event, Gateway, Logged, Override, Policy, Settings, Stage, replay,
+    Arm, Connection, Event, Gateway, Logged, Override, Policy, STATE_VERSION, Settings, Stage, replay,
 };
 
 /// Forty minutes of a server with 40 prefixes: losses, hold-outs, orders, a fallen rate. A linear congruential generator
@@ -155,8 +155,10 @@ fn a_log_that_cannot_be_read_is_refused_with_its_line() {
     let (start, _) = text.split_once('\n').expect("lines");
     let broken = format!("{start}\n{{\"tick\":{{\"now\":1}}}}\n{{\"tock\":1}}");
     assert!(error(&broken).starts_with("line 3: not an event of the gateway's log: unknown variant `tock`"));
-    let other = start.replacen("\"version\":2", "\"version\":3", 1);
-    assert_eq!(error(&other), "line 1: the state has version 3; expected 2");
+    let version = |number: u32| format!("\"version\":{number}");
+    let other = start.replacen(&version(STATE_VERSION), &version(STATE_VERSION - 1), 1);
+    let expected = format!("line 1: the state has version {}; expected {STATE_VERSION}", STATE_VERSION - 1);
+    assert_eq!(error(&other), expected);
     let damaged = start.replacen("46464757", "46464758", 1);
     assert_eq!(
         error(&damaged),
