@@ -16,6 +16,7 @@ use crate::prefix::{Around, Entry};
 use crate::settings::{Changed, Mode, Override, Policy, Settings};
 use crate::share::{Observation, Remote};
 use crate::stamp::Stamp;
+use crate::state::Step;
 use crate::table::{Table, WARM, hash, hash_name};
 use crate::trial::{Group, Verdict};
 
@@ -37,6 +38,8 @@ pub struct Gateway {
     pub(crate) table: Table,
     /// Next prefix to be reviewed by a tick.
     pub(crate) cursor: usize,
+    /// Step of a state that is being saved.
+    pub(crate) saving: Step,
 }
 
 /// Everything but the prefixes.
@@ -74,7 +77,7 @@ impl Gateway {
         let table = Table::new(settings.secret);
         let orders = settings.overrides.iter().copied().collect();
         let knowledge = Knowledge { clock: Nanos::ZERO, paths, host: Host::default(), settings, orders };
-        Self { knowledge, table, cursor: 0 }
+        Self { knowledge, table, cursor: 0, saving: Step::Idle }
     }
 
     /// Its rules.
@@ -179,7 +182,7 @@ impl Gateway {
         let tag = hash_name(self.knowledge.settings.secret, &remote.observation.host) as u32;
         let at = self.entry(prefix, out);
         let around = self.knowledge.around(&prefix);
-        self.table.at_mut(at).note_remote(remote, tag, &around, out);
+        self.table.change(at, |entry| entry.note_remote(remote, tag, &around, out));
         self.observe_only(begin, out);
     }
 
@@ -226,7 +229,16 @@ impl Gateway {
     /// Ages every sample, and nothing else: for a state whose age is not known.
     pub fn age_samples(&mut self, by: Nanos) {
         let now = Stamp::of(self.knowledge.clock);
-        self.table.iter_mut().for_each(|entry| entry.aged(now, by));
+        for at in 0..self.table.len() {
+            self.table.change(at, |entry| entry.aged(now, by));
+        }
+    }
+
+    /// Puts a restored gateway of the same settings in its place, but keeps its own orders; returns the old one.
+    pub fn replace(&mut self, mut restored: Self) -> Self {
+        restored.knowledge.settings.overrides.clone_from(&self.knowledge.settings.overrides);
+        restored.knowledge.orders.clone_from(&self.knowledge.orders);
+        std::mem::replace(self, restored)
     }
 
     /// The plans in force, in no order.
@@ -313,7 +325,7 @@ impl Gateway {
 
     /// Number of plans in force.
     pub fn planned(&self) -> usize {
-        self.table.iter().filter(|entry| entry.is_planned()).count()
+        self.table.planned()
     }
 
     /// Prefixes with a founded estimate, and those whose hosts disagree.
@@ -351,12 +363,12 @@ impl Gateway {
 
     fn note(&mut self, at: usize, connection: &Connection, tag: u32, out: &mut Vec<Decision>) {
         let around = self.knowledge.around(&self.table.at(at).prefix);
-        self.table.at_mut(at).note(connection, tag, &around, out);
+        self.table.change(at, |entry| entry.note(connection, tag, &around, out));
     }
 
     fn review(&mut self, at: usize, out: &mut Vec<Decision>) {
         let around = self.knowledge.around(&self.table.at(at).prefix);
-        self.table.at_mut(at).review(&around, out);
+        self.table.change(at, |entry| entry.review(&around, out));
     }
 
     /// Position of a prefix, which is added if there is none; a full table forgets another one first.
@@ -397,7 +409,7 @@ impl Gateway {
         if let Some(harm) =
             self.knowledge.host.note(group, connection, self.knowledge.settings.false_alarm.1, until)
         {
-            self.table.iter_mut().for_each(Entry::forget_plan);
+            (0..self.table.len()).for_each(|at| self.table.change(at, Entry::forget_plan));
             out.push(Decision::RevertHost { until: until.time(), harm });
         }
     }

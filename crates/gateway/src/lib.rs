@@ -39,7 +39,7 @@ pub use orders::{Act, Book, By, Kept, MOST_ORDERS, Orders, Origin, Record};
 pub use plan::{Limits, Plan, Start};
 pub use settings::{Changed, MOST, Mode, Override, Policy, STOCK, Settings};
 pub use share::{Acceptance, Key, Known, LONGEST_RECORD, Observation, PLACES, Refused, Remote};
-pub use state::{STATE_VERSION, StateError};
+pub use state::{Restore, STATE_VERSION, StateError, seal, unsealed};
 pub use survey::{Found, Judged, Survey, survey, typical};
 pub use transfer::{Rule, Transfer, TransferPlan};
 pub use trial::{CLASSES, Harm, HarmKind, Verdict, class};

@@ -18,6 +18,22 @@ pub(crate) struct Table {
     secret: u64,
     index: HashTable<u32>,
     entries: Vec<Entry>,
+    /// Entries with a plan in force.
+    planned: usize,
+    /// Bytes that the entries have on the heap.
+    heap: usize,
+    saving: Option<Saving>,
+}
+
+/// Progress of a state that is being saved.
+#[derive(Clone, Debug, Default)]
+struct Saving {
+    /// Entries before this position are saved.
+    next: usize,
+    /// Entries from this position on came later, and are not saved: a table that changes all the time would never be.
+    end: usize,
+    /// Entries that moved before `next` unsaved.
+    moved: Vec<Entry>,
 }
 
 /// Keyed hash of an address or a prefix.
@@ -74,13 +90,15 @@ impl Table {
 
     /// Adds an entry whose prefix is not in the table.
     pub(crate) fn insert(&mut self, entry: Entry) -> usize {
-        let Self { secret, index, entries } = self;
+        let Self { secret, index, entries, .. } = self;
         let at = entries.len() as u32;
         if entries.len() == entries.capacity() {
             // An eighth more, where doubling would leave up to half of the memory unused.
             entries.reserve_exact(entries.len() / 8 + 16);
         }
         let hash = hash_of(*secret, &entry.prefix);
+        self.planned += usize::from(entry.is_planned());
+        self.heap += entry.bytes();
         entries.push(entry);
         index.insert_unique(hash, at, |at| hash_of(*secret, &entries[*at as usize].prefix));
         at as usize
@@ -89,8 +107,19 @@ impl Table {
     /// Removes an entry; the last one takes its position.
     pub(crate) fn remove(&mut self, at: usize) -> Entry {
         let last = self.entries.len() - 1;
+        if let Some(saving) = &mut self.saving
+            && (at + 1..=last).contains(&saving.next)
+            && last < saving.end
+        {
+            saving.moved.push(self.entries[last].clone());
+        }
         let (secret, moved) = (self.secret, self.entries[last].prefix);
         let removed = self.entries.swap_remove(at);
+        self.planned -= usize::from(removed.is_planned());
+        self.heap -= removed.bytes();
+        if let Some(saving) = &mut self.saving {
+            (saving.next, saving.end) = (saving.next.min(last), saving.end.min(last));
+        }
         let found = self.index.find_entry(hash_of(secret, &removed.prefix), |found| *found as usize == at);
         found.expect("every entry is in the index").remove();
         if at != last {
@@ -104,21 +133,51 @@ impl Table {
         &self.entries[at]
     }
 
-    pub(crate) fn at_mut(&mut self, at: usize) -> &mut Entry {
-        &mut self.entries[at]
+    /// Changes an entry.
+    pub(crate) fn change<T>(&mut self, at: usize, change: impl FnOnce(&mut Entry) -> T) -> T {
+        let entry = &mut self.entries[at];
+        let (planned, bytes) = (entry.is_planned(), entry.bytes());
+        let result = change(entry);
+        self.planned = self.planned + usize::from(entry.is_planned()) - usize::from(planned);
+        self.heap = self.heap + entry.bytes() - bytes;
+        result
+    }
+
+    /// Entries with a plan in force.
+    pub(crate) fn planned(&self) -> usize {
+        self.planned
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
-        self.entries.iter_mut()
+    /// All entries, at most `most` at a time.
+    pub(crate) fn parts(&self, most: usize) -> impl Iterator<Item = &[Entry]> {
+        self.entries.chunks(most)
+    }
+
+    /// From now on, [`Table::next_to_save`] gives every entry of this moment that stays.
+    pub(crate) fn begin_save(&mut self) {
+        self.saving = Some(Saving { end: self.entries.len(), ..Saving::default() });
+    }
+
+    /// Entries that moved, and at most `most` that are next; nothing when all were given.
+    pub(crate) fn next_to_save(&mut self, most: usize) -> (Vec<Entry>, &[Entry]) {
+        let Some(saving) = &mut self.saving else { return (vec![], &[]) };
+        let end = (saving.next + most).min(saving.end);
+        let next = &self.entries[saving.next..end];
+        saving.next = end;
+        (std::mem::take(&mut saving.moved), next)
+    }
+
+    /// No entry is to be saved any more.
+    pub(crate) fn end_save(&mut self) {
+        self.saving = None;
     }
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        let own: usize = self.entries.iter().map(Entry::bytes).sum();
-        own + self.entries.capacity() * size_of::<Entry>() + self.index.allocation_size()
+        self.heap + self.entries.capacity() * size_of::<Entry>() + self.index.allocation_size()
     }
 }

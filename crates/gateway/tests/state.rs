@@ -218,3 +218,117 @@ fn the_policies_of_the_shared_memory_go_on_after_a_restart() {
         assert_eq!(plans(&after), plans(&before), "{label}");
     }
 }
+
+/// The contents of a state that is saved part by part, with this work between two parts.
+fn in_parts(gateway: &mut Gateway, mut between: impl FnMut(&mut Gateway)) -> Vec<u8> {
+    let mut contents = vec![];
+    gateway.begin_save();
+    while !gateway.save_part(&mut contents) {
+        between(gateway);
+    }
+    assert!(gateway.save_part(&mut contents), "nothing follows");
+    contents
+}
+
+/// The gateway of these contents.
+fn of_parts(contents: &[u8], settings: Settings, now: f64) -> Result<Gateway, StateError> {
+    let mut restore = Gateway::new(settings).restore(at(now), Nanos::ZERO);
+    let mut rest = contents;
+    while let Some((length, more)) = rest.split_first_chunk() {
+        let (part, more) = more.split_at(u32::from_le_bytes(*length) as usize);
+        restore.part(part)?;
+        rest = more;
+    }
+    restore.finish()
+}
+
+/// Host 1 of the prefix with this number, a /24 of 10.0.0.0/8.
+fn of(prefix: u32) -> std::net::IpAddr {
+    std::net::Ipv4Addr::from_bits(10 << 24 | prefix << 8 | 1).into()
+}
+
+#[test]
+fn a_state_in_parts_is_the_whole_state() {
+    let mut gateway = known(enforcing());
+    for prefix in 0..1000 {
+        report(&mut gateway, &exact(13.0, of(prefix), 40));
+    }
+    let whole = gateway.save();
+    assert_eq!(in_parts(&mut gateway, |_| ()), whole[HEAD..]);
+    // One that was given up leaves nothing behind.
+    gateway.begin_save();
+    gateway.save_part(&mut vec![]);
+    assert_eq!(in_parts(&mut gateway, |_| ()), whole[HEAD..]);
+    assert_eq!(of_parts(&whole[HEAD..], enforcing(), 13.0).expect("it fits").prefixes(), gateway.prefixes());
+}
+
+/// A full table forgets a prefix for each new one, and moves its last prefix into the gap: between two parts here 40 times.
+#[test]
+fn a_state_in_parts_has_every_prefix_that_stayed_however_the_table_changed_meanwhile() {
+    let settings = Settings { prefixes: 4000, ..enforcing() };
+    let mut gateway = Gateway::new(settings.clone());
+    for prefix in 0..4000 {
+        report(&mut gateway, &exact(f64::from(prefix) / 1000.0, of(prefix), 40));
+    }
+    let known = |gateway: &Gateway, prefix: u32| gateway.explain(of(prefix)).seen.is_some();
+    let mut stayed: Vec<_> = (0..4000).filter(|prefix| known(&gateway, *prefix)).collect();
+    assert_eq!(stayed.len(), 4000);
+    let mut next = 4000;
+    let contents = in_parts(&mut gateway, |gateway| {
+        for _ in 0..40 {
+            report(gateway, &exact(5.0, of(next), 40));
+            next += 1;
+        }
+        stayed.retain(|prefix| known(gateway, *prefix));
+        // Prefixes that were forgotten come back, too.
+        report(gateway, &exact(5.0, of(next % 500), 40));
+    });
+    stayed.retain(|prefix| known(&gateway, *prefix));
+    // Sixteen parts of prefixes, and the one that ends.
+    assert!((4000 - 17 * 41..=4000 - 15 * 40).contains(&stayed.len()), "{} stayed", stayed.len());
+    let restored = of_parts(&contents, settings, 5.0).expect("it fits");
+    let missing: Vec<_> = stayed.into_iter().filter(|prefix| !known(&restored, *prefix)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn parts_that_are_missing_repeated_or_in_another_order_are_refused() {
+    let whole = known(enforcing()).save();
+    let contents = &whole[HEAD..];
+    let length = |from: usize| {
+        4 + u32::from_le_bytes(contents[from..from + 4].try_into().expect("four bytes")) as usize
+    };
+    let first = length(0);
+    let last = first + length(first);
+    let (begin, entries, end) = (&contents[..first], &contents[first..last], &contents[last..]);
+    for parts in [
+        vec![],
+        vec![begin],
+        vec![begin, entries],
+        vec![entries, begin, end],
+        vec![begin, begin, end],
+        vec![begin, end, entries],
+    ] {
+        let refused = of_parts(&parts.concat(), enforcing(), 5.0);
+        assert!(matches!(refused, Err(StateError::Contents(_))), "{} parts", parts.len());
+    }
+}
+
+#[test]
+fn plans_and_bytes_are_counted_as_they_change() {
+    let mut gateway = known(enforcing());
+    let counted = |gateway: &Gateway| (gateway.planned(), gateway.plans().count());
+    assert_eq!(counted(&gateway), (4, 4));
+    let bytes = gateway.bytes();
+    learn(&mut gateway, 13.0, 1, 40);
+    gateway.order("198.51.0.0/16".parse().expect("a prefix"), Some(Override::Off), &mut vec![]);
+    assert_eq!(counted(&gateway), (0, 0));
+    gateway.order("198.51.0.0/16".parse().expect("a prefix"), None, &mut vec![]);
+    assert_eq!(counted(&gateway), (3, 3));
+    assert_eq!(gateway.bytes(), bytes);
+    // Half a day later nothing is known any more.
+    for turn in 0..32 {
+        tick(&mut gateway, 50_000.0 + f64::from(turn));
+    }
+    assert_eq!((counted(&gateway), gateway.prefixes()), ((0, 0), 0));
+}
