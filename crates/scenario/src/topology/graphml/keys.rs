@@ -8,7 +8,26 @@ use super::{LocalName, Source};
 use crate::error::{Error, clipped, nearest};
 
 /// Attributes that are read.
-const READ: [&str; 8] = ["rate", "delay", "cost", "LinkSpeedRaw", "name", "subnet", "Latitude", "Longitude"];
+const READ: [&str; 10] = [
+    "rate",
+    "delay",
+    "cost",
+    "LinkSpeedRaw",
+    "LinkSpeed",
+    "LinkSpeedUnits",
+    "Latitude",
+    "Longitude",
+    "name",
+    "subnet",
+];
+/// The first attributes that are read: those that are numbers have their meaning in any case of letters.
+const NUMBERS: usize = 8;
+
+/// The attribute of this name that is read.
+fn read(name: &str) -> Option<&'static str> {
+    let own = READ.iter().find(|known| **known == name);
+    own.or_else(|| READ[..NUMBERS].iter().find(|known| known.eq_ignore_ascii_case(name))).copied()
+}
 
 /// Elements that have attributes here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +81,7 @@ impl<'a> Keys<'a> {
         for key in root.children().filter(|node| node.has_tag_name_of("key")) {
             let Some(id) = key.attribute("id") else { return source.refuse(key, "this key has no id") };
             let name = key.attribute("attr.name").unwrap_or(id);
+            let name = read(name).unwrap_or(name);
             if names.insert(id, name).is_some() {
                 return source.refuse(key, &format!("there is another key \"{}\"", clipped(id)));
             }

@@ -2,11 +2,12 @@
 //! "The Internet Topology Zoo", IEEE JSAC 29(9), 2011).
 //!
 //! These attributes of a file are read, by their `attr.name`: of an edge `rate`, `delay` and `cost`, or the Zoo's
-//! `LinkSpeedRaw`; of a node `name` and `subnet`, and the Zoo's `Latitude` and `Longitude`, from which an edge without a delay
+//! `LinkSpeedRaw`, `LinkSpeed` and `LinkSpeedUnits`; of a node `name` and `subnet`, and the Zoo's `Latitude` and `Longitude`, from which an edge without a delay
 //! gets the delay of light in fibre over the great circle.
 
 mod keys;
 mod scan;
+mod speed;
 #[cfg(test)]
 mod tests;
 
@@ -58,6 +59,7 @@ const EARTH: f64 = 6_371.0;
 
 /// Reads the text of a file; `file` is its name in errors.
 pub(crate) fn parse(text: &str, file: &str) -> Result<Drawing, Error> {
+    foreign(text, file)?;
     scan::check(text, file)?;
     // The scan refused a DTD with entities; one that the file names is not fetched.
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
@@ -92,6 +94,28 @@ pub(crate) fn parse(text: &str, file: &str) -> Result<Drawing, Error> {
         return source.refuse(graph, "this graph has no edges between two nodes");
     }
     Ok(Drawing { places, edges })
+}
+
+/// Names other formats of graphs, in which the same collections exist.
+fn foreign(text: &str, file: &str) -> Result<(), Error> {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let (found, expected) = match text.as_bytes().first() {
+        None | Some(b'<') => return Ok(()),
+        Some(b'{' | b'[') => ("JSON", "GraphML"),
+        _ if is_gml(text) => {
+            let by_networkx =
+                "GraphML: nx.write_graphml(nx.read_gml(\"IN.gml\", label=\"id\"), \"OUT.graphml\")";
+            ("GML", by_networkx)
+        }
+        _ => ("not XML", "GraphML"),
+    };
+    Err(Error::invalid(format!("this is {found}")).in_file(file, Some((1, 1))).expecting(expected))
+}
+
+/// Whether a text has the list `graph [` of GML.
+fn is_gml(text: &str) -> bool {
+    let mut words = text.split_whitespace().skip_while(|word| *word != "graph" && *word != "graph[");
+    matches!((words.next(), words.next()), (Some("graph["), _) | (Some("graph"), Some("[")))
 }
 
 /// Elements of a graph and of the graphs within its nodes.
@@ -313,17 +337,7 @@ impl<'a> Source<'a> {
         let values = keys.values(self, node, Domain::Edge)?;
         let whose = format!("edge {}-{}", places[ends.0].name, places[ends.1].name);
         let attribute = |key, text| Attribute { source: self, of: node, whose: &whose, key, text };
-        let speed = "LinkSpeedRaw";
-        let own = values.given("rate").map(|text| ("rate", text));
-        let own = own.or_else(|| Some((speed, values.given(speed)?)));
-        let usual = || values.default("rate").map(|text| ("rate", text));
-        let rate = match own.or_else(usual).or_else(|| Some((speed, values.default(speed)?))) {
-            Some(("rate", text)) => {
-                Some(attribute("rate", text).quantity(parse_rate, |rate| rate.0 > 0, &Kind::Rate)?)
-            }
-            Some((key, text)) => Some(Rate(attribute(key, text).whole(limits::RATE.0)?)),
-            None => None,
-        };
+        let rate = speed::Speed { source: self, edge: node, whose: &whose, values: &values }.read()?;
         let delay = match values.get("delay") {
             Some(text) => {
                 let valid = |delay: &Nanos| *delay <= limits::DELAY;

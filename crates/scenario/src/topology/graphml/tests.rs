@@ -372,3 +372,87 @@ fn a_file_of_igraph_names_its_nodes_by_an_attribute() {
     let edge = &drawing.edges[0];
     assert_eq!((edge.rate, edge.cost, edge.directed), (Some(Rate(10 * MBIT)), Some(2), true));
 }
+
+#[test]
+fn the_zoos_speed_is_read_with_its_units_where_there_is_no_raw_one() {
+    let keys = ["LinkSpeed", "LinkSpeedUnits", "LinkSpeedRaw", "LinkLabel"]
+        .map(|name| format!("<key id=\"{name}\" for=\"edge\" attr.name=\"{name}\" attr.type=\"string\"/>"))
+        .concat();
+    let read = |data: &[(&str, &str)]| {
+        let data: String =
+            data.iter().map(|(key, text)| format!("<data key=\"{key}\">{text}</data>")).collect();
+        let body = format!(
+            "<graph edgedefault=\"undirected\"><node id=\"a\"/><node id=\"b\"/>\n\
+             <edge source=\"a\" target=\"b\">{data}</edge></graph>"
+        );
+        whole(&keys, &body).map(|drawing| drawing.edges[0].rate)
+    };
+    // Edges of the Zoo's Garr, which has both forms.
+    for (data, rate) in [
+        (&[("LinkSpeed", "155"), ("LinkSpeedUnits", "M"), ("LinkLabel", "155 Mbps")][..], 155 * MBIT),
+        (&[("LinkLabel", "2.5 Gbps"), ("LinkSpeedUnits", "G"), ("LinkSpeed", "2.5")], 2500 * MBIT),
+        (&[("LinkSpeed", "9.6"), ("LinkSpeedUnits", "K")], 9_600),
+        (&[("LinkSpeed", "1"), ("LinkSpeedUnits", "G"), ("LinkSpeedRaw", "1000000000.0")], 1000 * MBIT),
+        (&[("LinkSpeedRaw", "34000000.0"), ("LinkSpeedUnits", "M")], 34 * MBIT),
+    ] {
+        assert_eq!(read(data), Ok(Some(Rate(rate))), "{data:?}");
+    }
+    assert_eq!(read(&[("LinkLabel", "&lt; 10 Gbps")]), Ok(None));
+    for (data, message) in [
+        (
+            &[("LinkSpeed", "155")][..],
+            "net.graphml:4:1: edge a-b, LinkSpeedUnits = \"\": this is no unit of LinkSpeed; expected one of: K, M, G, T",
+        ),
+        (
+            &[("LinkSpeed", "155"), ("LinkSpeedUnits", "Mbps")],
+            "net.graphml:4:1: edge a-b, LinkSpeedUnits = \"Mbps\": this is no unit",
+        ),
+        (
+            &[("LinkSpeed", "fast"), ("LinkSpeedUnits", "M")],
+            "net.graphml:4:1: edge a-b, LinkSpeed = \"fast\": not a number",
+        ),
+        (
+            &[("LinkSpeed", "1"), ("LinkSpeedUnits", "G"), ("LinkSpeedRaw", "1000000")],
+            "net.graphml:4:1: edge a-b: LinkSpeedRaw is 1000000 bit/s, LinkSpeed is 1000000000 bit/s; expected the same",
+        ),
+    ] {
+        let error = read(data).unwrap_err();
+        assert!(error.starts_with(message), "{error}");
+    }
+}
+
+#[test]
+fn numbers_are_read_in_any_case_of_their_names() {
+    let keys = ["latitude", "LONGITUDE", "Delay", "NAME"]
+        .map(|name| format!("<key id=\"{name}\" attr.name=\"{name}\"/>"))
+        .concat();
+    let node = |id, place| {
+        format!(
+            "<node id=\"{id}\"><data key=\"latitude\">0</data><data key=\"LONGITUDE\">{place}</data>\
+             <data key=\"NAME\">New York</data></node>"
+        )
+    };
+    let edges = "<edge source=\"a\" target=\"b\"/><edge source=\"a\" target=\"b\"><data key=\"Delay\">3 ms</data></edge>";
+    let body = format!("<graph edgedefault=\"undirected\">{}{}{edges}</graph>", node("a", 0), node("b", 1));
+    let drawing = whole(&keys, &body).unwrap();
+    // A degree of the equator is 6371 km x pi / 180 = 111.194927 km, 555.974633 us.
+    let delays: Vec<_> = drawing.edges.iter().map(|edge| edge.delay).collect();
+    assert_eq!(delays, [Some(Nanos(555_974)), Some(Nanos::from_millis(3))]);
+    assert_eq!(drawing.places[0].name, "a");
+}
+
+#[test]
+fn a_file_of_another_format_is_named() {
+    for (text, message) in [
+        ("graph [\n node [ id 0 ]\n]", "net.gml:1:1: this is GML; expected GraphML: nx.write_graphml("),
+        (
+            "Creator \"sndlib\"\nVersion \"1.0\"\n\ngraph\n[\n]",
+            "net.gml:1:1: this is GML; expected GraphML: nx.write",
+        ),
+        ("{\"nodes\": []}", "net.gml:1:1: this is JSON; expected GraphML"),
+        ("graph { a -- b }", "net.gml:1:1: this is not XML; expected GraphML"),
+    ] {
+        let error = parse(text, "net.gml").unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+}
