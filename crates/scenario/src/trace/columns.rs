@@ -103,9 +103,10 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphanumeric() && c != '/').filter(|word| !word.is_empty())
 }
 
-/// Columns of collections whose documentation states a unit that the name lacks: the 4G and 5G traces of University College Cork
-/// (D. Raca and others, "Beyond throughput: a 4G LTE dataset with channel and context metrics", MMSys 2018, and its 5G successor,
-/// MMSys 2020; both in kbit/s) and Puffer's `video_sent` (F. Yan and others, NSDI 2020; TCP's delivery rate, bytes/s).
+/// Columns of collections whose unit their names lack: the 4G and 5G traces of University College Cork (D. Raca and others, "Beyond
+/// throughput: a 4G LTE dataset with channel and context metrics", MMSys 2018, and its 5G successor, MMSys 2020; kbit/s), and
+/// Puffer's `video_sent` (F. Yan and others, NSDI 2020; TCP's delivery rate in bytes/s, as StanfordSNR/puffer's src/net/socket.hh
+/// states). docs/traces.md lists how each was verified.
 const KNOWN: [(&str, &str); 3] =
     [("DL_bitrate", "kbit/s"), ("UL_bitrate", "kbit/s"), ("delivery_rate", "B/s")];
 
@@ -127,10 +128,37 @@ pub(super) fn rate_unit(name: &str) -> Option<RateUnit> {
 pub(super) fn is_rate(name: &str) -> bool {
     const WORDS: [&str; 9] =
         ["rate", "bitrate", "datarate", "bandwidth", "bw", "throughput", "goodput", "capacity", "tput"];
-    rate_unit(name).is_some() || words(name).any(|word| WORDS.contains(&&*word.to_lowercase()))
+    let has_word = || words(name).any(|word| WORDS.contains(&&*word.to_lowercase()));
+    rate_unit(name).is_some() || has_word() && !is_of_another_kind(name)
 }
 
-/// Whether the name of a column has something like a unit that does not say which: of bits or of bytes, or without a time.
+/// Whether a name has a word of rates that are no bit rates, such as `loss_rate`, or of their units, such as `bandwidth (MHz)`.
+fn is_of_another_kind(name: &str) -> bool {
+    const KINDS: [&str; 13] = [
+        "loss",
+        "lost",
+        "error",
+        "drop",
+        "retransmission",
+        "frame",
+        "fps",
+        "sample",
+        "sampling",
+        "code",
+        "coding",
+        "success",
+        "hit",
+    ];
+    const UNITS: [&str; 13] = [
+        "hz", "khz", "mhz", "ghz", "pps", "kpps", "mpps", "pkt", "pkts", "packet", "packets", "percent",
+        "pct",
+    ];
+    let is = |word: &str| KINDS.contains(&word) || UNITS.contains(&word);
+    name.contains('%') || words(name).any(|word| word.to_lowercase().split('/').any(is))
+}
+
+/// Whether the name of a column has something like a unit that does not say which: of bits or of bytes, without a time, or of other
+/// things than bits.
 pub(super) fn is_unclear(name: &str) -> bool {
     let is_like = |word: &str| {
         let word = word.to_lowercase();
@@ -142,12 +170,23 @@ pub(super) fn is_unclear(name: &str) -> bool {
             || word == "bits"
             || word == "bps"
     };
-    rate_unit(name).is_none() && words(name).any(is_like)
+    rate_unit(name).is_none() && (words(name).any(is_like) || is_of_another_kind(name))
 }
 
 /// The unit of the times of a column, as its name states it.
 pub(super) fn time_unit(name: &str) -> Option<TimeUnit> {
     words(name).filter(|word| *word != "t").find_map(TimeUnit::of)
+}
+
+/// Whether the name of a column has a unit of times that is not read.
+pub(super) fn is_other_time(name: &str) -> bool {
+    time_unit(name).is_none() && words(name).any(is_long)
+}
+
+/// Whether a word is a unit of times above a second.
+fn is_long(word: &str) -> bool {
+    const UNITS: [&str; 10] = ["min", "mins", "minute", "minutes", "h", "hr", "hour", "hours", "day", "days"];
+    UNITS.contains(&&*word.to_lowercase())
 }
 
 /// How surely a column has times, by its name: 2 if the name is a word for time, with or without a unit; 1 if it has one; else 0.
@@ -161,7 +200,7 @@ pub(super) fn is_time(name: &str) -> u8 {
     let is_word = |word: &String| WORDS.contains(&&**word);
     match &names[..] {
         [] if time_unit(name).is_some() => 2,
-        [only] if is_word(only) => 2,
+        [only] if is_word(only) || is_long(only) && *only != "h" => 2,
         names => u8::from(names.iter().any(is_word)),
     }
 }

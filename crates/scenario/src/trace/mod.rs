@@ -1,5 +1,6 @@
 //! Link traces: the capacity of a link over time, from a file in one of two formats or from a program.
 
+mod amounts;
 mod check;
 pub(crate) mod columns;
 mod lines;
@@ -165,6 +166,7 @@ impl Schedule {
                     "the trace has one column: those of mahimahi's format have no names and no units";
                 Err(lines.wrong(number, problem.into(), "trace = \"FILE\""))
             }
+            Some(_) if columns.are_usual() && amounts::are_here(&lines) => amounts::rates(&lines),
             Some((_, line)) if !pairs::is_single(line) => pairs::rates(&lines, columns),
             _ => lines.opportunities(),
         }

@@ -186,7 +186,7 @@ fn columns_are_chosen_by_name_in_the_unit_of_their_collection() {
     assert_eq!(chosen(lumos, by_number), Ok(steps(&[(0.0, 480.0), (1.0, 0.0), (2.0, 9.0)])));
 }
 
-const UNCLEAR: &str = "x:1:1: the unit in the name of the rate could be one of bits or of bytes, or has no time; expected in trace = { file";
+const UNCLEAR: &str = "x:1:1: the unit in the name of the rate could be one of bits or of bytes, has no time, or is another; expected in trace = { file";
 
 #[test]
 fn a_unit_is_read_in_the_ways_in_which_files_write_it() {
@@ -233,6 +233,13 @@ fn columns_that_cannot_be_told_apart_are_refused_with_the_choices() {
         (CORK, column("State"), "x:2:1: this line is not numbers, so it is not a rate"),
         ("start_time,end_time,Mbps\n0,1,2\n", Columns::default(), "x:1:1: 2 columns could be the time"),
         ("time,rtt\n0,1\n", Columns::default(), "x:1:1: no column is recognised as the rate; expected in"),
+        // Rates of other things, and times in other units.
+        ("time,loss_rate\n0,1\n", Columns::default(), "x:1:1: no column is recognised as the rate"),
+        ("time,bandwidth (MHz)\n0,20\n", Columns::default(), "x:1:1: no column is recognised as the rate"),
+        ("time,rate_pps\n0,1\n", Columns::default(), "x:1:1: no column is recognised as the rate"),
+        ("time,rate_pps\n0,1\n", column("rate_pps"), UNCLEAR),
+        ("time (min),Mbps\n0,1\n", Columns::default(), "x:1:1: the time has a unit that is not read"),
+        ("hours;rate\n0;1\n", Columns::default(), "x:1:1: the time has a unit that is not read; expected in"),
         ("seq,Mbps\n0,1\n", Columns::default(), "x:1:1: no column is recognised as the time"),
         ("time,rate,rate\n0,1,2\n", column("rate"), "x:1:1: 2 columns are named \"rate\""),
         ("time,RATE_MBPS\n0,1\n", Columns::default(), UNCLEAR),
@@ -280,5 +287,78 @@ fn rows_that_no_rate_follows_from_are_refused_with_their_line() {
     ] {
         let error = Schedule::parse(text, "x").expect_err(text).to_string();
         assert!(error.starts_with(message), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn logs_of_amounts_have_the_rate_of_each_line_over_the_time_before_it() {
+    // Example on Ghent University's page of its 4G logs (J. van der Hooft and others): 2,493,100 B in 1000 ms are 19,944,800 bit/s.
+    let ghent = "1453121790686 39287 51.0386528885778 3.73220785642186 2493100 1000
+1453121791687 40288 51.0386532820580 3.73222847166054 2763504 1001
+1453121792686 41287 51.0386553301824 3.73225142858955 2728896 0999
+1453121793686 42287 51.0386567711171 3.73227435543338 1954600 1000
+";
+    let steps = [(0, 19_944_800), (1000, 22_085_946), (2001, 21_853_021), (3000, 15_636_800)];
+    assert_eq!(
+        parse(ghent),
+        Schedule::Rates(steps.map(|(ms, rate)| (Nanos::from_millis(ms), Rate(rate))).to_vec())
+    );
+    // Example on Simula's page of the Norwegian HSDPA logs (H. Riiser and others): seconds since 1970, blanks in columns.
+    let norway = "1289406399 549692 59.851754 10.781778 248069 1008
+1289406400 550772 59.851864 10.781833 191698 1080
+1289406401 551773 59.851964 10.781901 280579 1001
+1289406402 552893 59.85206  10.781969 248971 1120
+";
+    let steps = [(0, 1_968_802), (1008, 1_419_985), (2088, 2_242_390), (3089, 1_778_364)];
+    assert_eq!(
+        parse(norway),
+        Schedule::Rates(steps.map(|(ms, rate)| (Nanos::from_millis(ms), Rate(rate))).to_vec())
+    );
+    for (text, message) in [
+        (norway.replace("551773", "550772"), "x:3:1: the time does not lie after that of the line before"),
+        (norway.replace("280579", "-"), "x:3:1: this line has other columns than the first two"),
+        (norway.replace("248971", "0"), "x:4:1: the last rate holds to the end, and 0 bit/s carries nothing"),
+        // Six columns that do not agree are not such a log.
+        (norway.replace("1080", "1081"), "x:1:1: \"1289406399 549692 59"),
+    ] {
+        let error = Schedule::parse(&text, "x").expect_err(message).to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+}
+
+#[test]
+fn numbers_without_units_that_are_hardly_seconds_and_megabits_are_refused() {
+    // Oboe's trace_1 (Z. Akhtar and others, SIGCOMM 2018): milliseconds and kbit/s; 4.6 Gbit/s over 49 hours was read.
+    let oboe = "7.0 4646.670926517572\n320.0 4646.670926517572\n176473.0 5297.6\n";
+    let hint = "; expected the units: trace = { file = …, unit = \"kbit/s\", time_unit = \"ms\" }, or unit = \"Mbit/s\"";
+    let error = chosen(oboe, Columns::default()).expect_err("other units");
+    let problem =
+        "x:1:1: without units, these are rates up to 5.2976 Gbit/s over 176466 s, which is hardly meant";
+    assert!(error.starts_with(problem) && error.contains(hint), "{error}");
+    let stated = |unit, time| Columns {
+        unit: RateUnit::of(unit),
+        time_unit: TimeUnit::of(time),
+        ..Columns::default()
+    };
+    let right = steps(&[(0.0, 4.646_671), (0.313, 4.646_671), (176.466, 5.2976)]);
+    assert_eq!(chosen(oboe, stated("kbit/s", "ms")), Ok(right));
+    assert_eq!(chosen(oboe, stated("Mbit/s", "s")).map(|trace| trace.fastest()), Ok(Rate(5_297_600_000)));
+    for (text, is_read) in [
+        ("0 10000\n1 9000\n", true),
+        ("0 10001\n1 9000\n", false),
+        ("0 37\n86400 30\n", true),
+        ("0 37\n86401 30\n", false),
+        ("0 100\n3601 90\n", true),
+        ("0 101\n3601 90\n", false),
+        ("0 4000\n3600 90\n", true),
+        ("time rate\n0 101\n3601 90\n", false),
+        ("time_s rate\n0 101\n3601 90\n", true),
+        ("time rate_mbps\n0 101\n3601 90\n", true),
+        ("time rate_mbps\n0 101\n86401 90\n", false),
+        ("time_s rate\n0 10001\n1 90\n", false),
+        ("1700000000 101\n1700090000 90\n", true),
+        ("2024-01-01T00:00:00Z 5\n2024-01-03T00:00:00Z 9\n", true),
+    ] {
+        assert_eq!(Schedule::parse(text, "x").is_ok(), is_read, "{text:?}");
     }
 }
