@@ -124,8 +124,8 @@ struct Window {
     seen: u64,
     wrong: u64,
     missed: u64,
-    /// Number of requests, by the number of networks in their window.
-    found: BTreeMap<u32, u64>,
+    /// Number of requests by the number of networks in their window, from 0.
+    found: Vec<u64>,
 }
 
 impl Study {
@@ -139,7 +139,7 @@ impl Study {
             seen: 0,
             wrong: 0,
             missed: 0,
-            found: BTreeMap::new(),
+            found: vec![],
         };
         Self {
             grouping,
@@ -162,18 +162,21 @@ impl Study {
         self.span = Some((begin, now));
         let group = self.grouping.of(request.client);
         self.forget(now);
-        let last = self.newest.get(&group).copied();
+        let number = self.first + self.recent.len() as u64;
+        let newest = Newest { number, at: now, bottleneck: request.bottleneck };
+        let last = self.newest.insert(group, newest);
         let elsewhere = request.bottleneck.and_then(|number| self.bottlenecks.get(&number).copied());
         let counts = now >= begin.saturating_add(self.longest);
         for window in &mut self.windows {
-            let within = |at: Nanos| now.saturating_sub(at) <= window.length;
+            let length = window.length;
+            let within = |at: Nanos| now.saturating_sub(at) <= length;
             let known = last.filter(|last| within(last.at));
             window.held += u32::from(known.is_none());
             if !counts {
                 continue;
             }
             window.requests += 1;
-            *window.found.entry(window.held).or_default() += 1;
+            window.count();
             match known {
                 Some(last) => {
                     window.seen += 1;
@@ -185,9 +188,7 @@ impl Study {
         if let Some(last) = last {
             self.recent[(last.number - self.first) as usize].newest = false;
         }
-        let number = self.first + self.recent.len() as u64;
         self.recent.push_back(Seen { at: now, group, newest: true });
-        self.newest.insert(group, Newest { number, at: now, bottleneck: request.bottleneck });
         if let Some(bottleneck) = request.bottleneck {
             self.bottlenecks.insert(bottleneck, now);
             let (only, mixed) = self.networks.entry(group).or_insert((bottleneck, false));
@@ -237,10 +238,19 @@ impl Study {
 }
 
 impl Window {
+    /// Counts a request of the networks in the window.
+    fn count(&mut self) {
+        let held = self.held as usize;
+        if self.found.len() <= held {
+            self.found.resize(held + 1, 0);
+        }
+        self.found[held] += 1;
+    }
+
     fn share(&self, truth: bool) -> WindowShare {
         // Not zero: the last request comes after the longest window, or the log would be too short.
         let of_all = |count: u64| count as f64 / self.requests as f64;
-        let held: u64 = self.found.iter().map(|(&held, &times)| u64::from(held) * times).sum();
+        let held: u64 = (0..).zip(&self.found).map(|(held, times)| held * times).sum();
         WindowShare {
             window_s: self.length.as_secs_f64(),
             requests: self.requests,
@@ -248,7 +258,7 @@ impl Window {
             held_mean: of_all(held),
             held_median: self.quantile(50),
             held_p95: self.quantile(95),
-            held_max: self.found.last_key_value().map_or(0, |(&held, _)| held),
+            held_max: self.found.len().saturating_sub(1) as u32,
             wrong: (truth && self.seen > 0).then(|| self.wrong as f64 / self.seen as f64),
             missed: truth.then(|| of_all(self.missed)),
         }
@@ -257,11 +267,11 @@ impl Window {
     /// Smallest number of networks that `percent` % of requests do not exceed.
     fn quantile(&self, percent: u64) -> u32 {
         let mut below = 0;
-        let enough = |(_, times): &(&u32, &u64)| {
-            below += **times;
+        let enough = |times: &u64| {
+            below += times;
             below * 100 >= self.requests * percent
         };
-        self.found.iter().find(enough).map_or(0, |(&held, _)| held)
+        self.found.iter().position(enough).unwrap_or(0) as u32
     }
 }
 

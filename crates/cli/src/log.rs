@@ -33,9 +33,9 @@ pub(crate) const COLUMNS: [(&str, Align); 5] = [
 /// Measure in a web server's log how often a connection comes from a network with another recent connection.
 ///
 /// A memory of paths helps only those connections. The log can be compressed with gzip. Its format is recognised by its first
-/// lines: combined (Apache, nginx; also common, or with the virtual host first), json (lines of nginx, Caddy, Traefik,
-/// CloudFront), haproxy, w3c (IIS, CloudFront) or alb (Amazon's load balancers). Lines that cannot be read are counted and shown;
-/// if they are most, the command fails.
+/// lines: combined (Apache, nginx; also common, or with the virtual host first; Envoy, Amazon S3), json (lines of nginx, Caddy,
+/// Traefik, Envoy, HAProxy, CloudFront, Cloudflare), haproxy, w3c (IIS, CloudFront) or alb (Amazon's load balancers). Lines that cannot
+/// be read are counted and shown; if they are most, the command fails.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

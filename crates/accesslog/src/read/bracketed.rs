@@ -8,7 +8,7 @@
 //! 192.0.2.7 - - [10/Oct/2000:13:55:36 -0700] "GET /index.html HTTP/1.0" 200 2326
 //! ```
 //!
-//! HAProxy's HTTP and TCP formats (HAProxy 2.9, Configuration Manual, sections 8.2.2 and 8.2.3), whose times have no zone:
+//! Envoy's default format and Amazon S3's, whose time is in brackets too, are in `answer`. HAProxy's HTTP and TCP formats (HAProxy 2.9, Configuration Manual, sections 8.2.2 and 8.2.3), whose times have no zone:
 //!
 //! ```text
 //! Feb  6 12:14:14 localhost haproxy[14389]: 10.0.1.2:33317 [06/Feb/2009:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 …
@@ -19,7 +19,8 @@ use std::net::IpAddr;
 use firstflight_contract::Nanos;
 use firstflight_scenario::calendar::{fraction, number, seconds, since_1970, stamp, zone};
 
-use super::fields::{address, is_public, path, quoted, size, with_port, words};
+use super::answer::{self, Answer};
+use super::fields::{address, beyond, forwarded, is_public, path, quoted, size, with_port, words};
 use super::{Flaw, Found};
 
 /// The time in brackets, and the line before and behind it.
@@ -80,17 +81,19 @@ fn month(name: &[u8]) -> Option<i64> {
     (1..).zip(NAMES.chunks(3)).find_map(|(number, other)| (other == name).then_some(number))
 }
 
-/// A line of the common or the combined format.
+/// A line of the common or the combined format, of Envoy, which begins with the time, or of Amazon S3, whose client follows it.
 pub(super) fn common(line: &[u8]) -> Result<Found<'_>, Flaw> {
     let Parts { at, before, behind } = split(line, true)?;
-    let client = client(before)?;
-    let Some((request, rest)) = quoted(behind) else {
-        return Ok(Found { at, client, bytes: None, path: b"" });
+    if before.is_empty() {
+        return answer::envoy(at, behind);
+    }
+    let peer = match (client(before), answer::s3(at, behind)) {
+        (Ok(peer), _) => peer,
+        (Err(_), Some(found)) => return Ok(found),
+        (Err(flaw), None) => return Err(flaw),
     };
-    let mut numbers = words(rest);
-    let status = numbers.next().filter(|status| status.len() == 3).and_then(number);
-    let bytes = status.and_then(|_| size(numbers.next()?));
-    Ok(Found { at, client, bytes, path: path(request) })
+    let Answer { path, bytes, rest } = answer::of(behind);
+    Ok(Found { at, client: beyond(peer, || answer::forwarded_in(rest)), bytes, path })
 }
 
 /// The client of a line whose fields before the time are these: the first, or the second if the first is the virtual host, a
@@ -122,11 +125,6 @@ fn client(before: &[u8]) -> Result<IpAddr, Flaw> {
             }
         }
     }
-}
-
-/// The first address of a list of forwarded addresses, which proxies extend at its end.
-pub(super) fn forwarded(list: &[u8]) -> Option<IpAddr> {
-    address(list.split(|&byte| byte == b',').next()?.trim_ascii())
 }
 
 /// A line of HAProxy.

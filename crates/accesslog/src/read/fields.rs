@@ -71,6 +71,23 @@ pub(super) fn path(request: &[u8]) -> &[u8] {
     request.split(|&byte| byte == b' ').nth(1).unwrap_or_default()
 }
 
+/// The client of a connection from `peer`: a peer of a private network is a proxy if it `named` a client.
+pub(super) fn beyond(peer: IpAddr, named: impl FnOnce() -> Option<IpAddr>) -> IpAddr {
+    if is_public(peer) { peer } else { named().unwrap_or(peer) }
+}
+
+/// The first address of a list of forwarded addresses, which proxies extend at its end.
+pub(super) fn forwarded(list: &[u8]) -> Option<IpAddr> {
+    address(list.split(|&byte| byte == b',').next()?.trim_ascii())
+}
+
+/// The first address of a text that is a list of addresses and nothing else.
+pub(super) fn forwarded_only(list: &[u8]) -> Option<IpAddr> {
+    let mut all = list.split(|&byte| byte == b',').map(|one| address(one.trim_ascii()));
+    let first = all.next()??;
+    all.all(|other| other.is_some()).then_some(first)
+}
+
 /// The text between the first quotation mark and the next without a backslash before it, and what follows.
 pub(super) fn quoted(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let from = line.iter().position(|&byte| byte == b'"')? + 1;

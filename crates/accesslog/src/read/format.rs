@@ -22,9 +22,13 @@ const FORMATS: [(Format, &[&str], &str); 5] = [
     (
         Format::Combined,
         &["combined", "common", "vhost"],
-        "combined (Apache, nginx; also common, or with the virtual host first)",
+        "combined (Apache, nginx; also common, or with the virtual host first; Envoy, Amazon S3)",
     ),
-    (Format::Json, &["json", "caddy", "traefik"], "json (lines of nginx, Caddy, Traefik, CloudFront)"),
+    (
+        Format::Json,
+        &["json", "caddy", "traefik"],
+        "json (lines of nginx, Caddy, Traefik, Envoy, HAProxy, CloudFront, Cloudflare; also within those of Docker)",
+    ),
     (Format::Haproxy, &["haproxy"], "haproxy (its HTTP and TCP formats)"),
     (Format::W3c, &["w3c", "iis", "cloudfront"], "w3c (IIS, CloudFront)"),
     (Format::Alb, &["alb", "elb", "nlb"], "alb (Amazon's Application, Classic and Network Load Balancers)"),
@@ -102,7 +106,7 @@ impl Reader {
                     Ok(()) => read += 1,
                     Err(Flaw::Client | Flaw::TwoClients) => near += 1,
                     // An object of JSON without the fields; a line of W3C's can be any if none names the fields.
-                    Err(Flaw::Fields) if format == Format::Json => near += 1,
+                    Err(Flaw::Fields | Flaw::Time) if format == Format::Json => near += 1,
                     Err(Flaw::TooLong | Flaw::Shape | Flaw::Time | Flaw::Fields) => {}
                 }
             }

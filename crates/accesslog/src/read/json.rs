@@ -4,14 +4,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::net::IpAddr;
 
 use firstflight_contract::Nanos;
 use firstflight_scenario::calendar::{fraction, number, since_1970, stamp};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::bracketed::{forwarded, local};
-use super::fields::{path, size};
+use super::bracketed::{common, local};
+use super::fields::{beyond, forwarded, is_image, path, size};
 use super::w3c::moment;
 use super::{Flaw, Found};
 
@@ -28,8 +27,18 @@ const CLIENT: &[&str] = &[
     "remoteAddr",
     "remote_address",
     "client",
+    "remoteIp",
+    "clientIP",
+    "downstream_remote_address",
+];
+/// Addresses that proxies named.
+const FORWARDED: &[&str] = &[
     "http_x_forwarded_for",
+    "x_forwarded_for",
     "x-forwarded-for",
+    "X-Forwarded-For",
+    "forwarded_for",
+    "xff",
 ];
 const TIME: &[&str] = &[
     "time_iso8601",
@@ -42,6 +51,7 @@ const TIME: &[&str] = &[
     "EdgeStartTimestamp",
     "StartLocal",
     "msec",
+    "start_time",
     "time",
 ];
 const BYTES: &[&str] = &[
@@ -52,8 +62,16 @@ const BYTES: &[&str] = &[
     "sc-bytes",
     "EdgeResponseBytes",
     "response_size",
+    "response_body_size",
+    "responseSize",
+    "responseBytes",
     "bytes",
+    "bytes_read",
 ];
+/// Objects whose fields are those of the line.
+const WITHIN: &[&str] = &["request", "httpRequest", "properties", "nginx", "jsonPayload"];
+/// Texts that are a line of a log themselves, which collectors such as Docker and Filebeat put into an object.
+const LINES: &[&str] = &["log", "message", "MESSAGE", "line"];
 const PATH: &[&str] = &["request_uri", "RequestPath", "cs-uri-stem", "ClientRequestURI", "uri", "path"];
 
 /// A field by its place in its list, and its value.
@@ -63,6 +81,9 @@ type Ranked<T> = Option<(usize, T)>;
 #[derive(Default)]
 struct Line<'a> {
     client: Ranked<Cow<'a, str>>,
+    forwarded: Ranked<Cow<'a, str>>,
+    /// A line of another format.
+    inner: Option<Cow<'a, str>>,
     time: Ranked<Scalar<'a>>,
     date: Option<Cow<'a, str>>,
     bytes: Ranked<Scalar<'a>>,
@@ -87,9 +108,15 @@ pub(super) fn line(line: &[u8]) -> Result<Found<'static>, Flaw> {
     let mut found = Line::default();
     let mut reader = serde_json::Deserializer::from_slice(line);
     Object(&mut found).deserialize(&mut reader).and_then(|()| reader.end()).map_err(|_| Flaw::Shape)?;
-    let (Some((_, client)), Some((_, time))) = (&found.client, &found.time) else { return Err(Flaw::Fields) };
+    let named = found.forwarded.as_ref().and_then(|(_, list)| forwarded(list.as_bytes()));
+    let client = match (&found.client, named, &found.inner) {
+        (Some((_, client)), named, _) => beyond(forwarded(client.as_bytes()).ok_or(Flaw::Client)?, || named),
+        (None, Some(client), _) => client,
+        (None, None, Some(text)) => return inner(text.trim_ascii().as_bytes()),
+        (None, None, None) => return Err(Flaw::Fields),
+    };
+    let Some((_, time)) = &found.time else { return Err(Flaw::Fields) };
     let at = time_of(time, found.date.as_deref()).ok_or(Flaw::Time)?;
-    let client: IpAddr = forwarded(client.as_bytes()).ok_or(Flaw::Client)?;
     let bytes = found.bytes.and_then(|(_, bytes)| match bytes {
         Scalar::Text(text) => size(text.as_bytes()),
         Scalar::Whole(bytes) => Some(bytes),
@@ -97,12 +124,19 @@ pub(super) fn line(line: &[u8]) -> Result<Found<'static>, Flaw> {
     });
     let own = found.path.as_ref().map(|(_, path)| path.as_bytes());
     let path = own.or_else(|| found.request.as_ref().map(|request| path(request.as_bytes())));
-    Ok(Found {
-        at,
-        client,
-        bytes,
-        path: if path.is_some_and(super::fields::is_image) { b".png" } else { b"" },
-    })
+    Ok(Found { at, client, bytes, path: path.unwrap_or_default() }.without_line())
+}
+
+/// A line within an object.
+fn inner(text: &[u8]) -> Result<Found<'static>, Flaw> {
+    if text.first() == Some(&b'{') { line(text) } else { common(text).map(Found::without_line) }
+}
+
+impl Found<'_> {
+    /// The same without the line: of the path only whether it is that of an image.
+    fn without_line(self) -> Found<'static> {
+        Found { path: if is_image(self.path) { b".png" } else { b"" }, ..self }
+    }
 }
 
 /// The time of a value: a stamp, or seconds, milliseconds, microseconds or nanoseconds since 1970 by their size.
@@ -111,7 +145,8 @@ fn time_of(value: &Scalar<'_>, date: Option<&str>) -> Option<Nanos> {
         Scalar::Text(text) => {
             let text = text.as_bytes();
             let split = || moment(date?.as_bytes(), text);
-            stamp(text).or_else(|| local(text, true)).or_else(split).or_else(|| digits(text))
+            let named = || local(text, true).or_else(|| local(text, false));
+            stamp(text).or_else(named).or_else(split).or_else(|| digits(text))
         }
         Scalar::Whole(whole) => of_size(*whole, 0),
         // The microseconds of a time since 1970 are those that an f64 has.
@@ -187,12 +222,13 @@ impl<'de> Visitor<'de> for Object<'_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let line = self.0;
         while let Some(name) = map.next_key_seed(AsText)? {
-            if name == "request" {
+            if WITHIN.contains(&&*name) {
                 map.next_value_seed(Object(line))?;
                 continue;
             }
             let ranks = [CLIENT, TIME, BYTES, PATH].map(|list| rank(list, &name));
-            if ranks == [None; 4] && name != "date" {
+            let (forwarded, is_line) = (rank(FORWARDED, &name), LINES.contains(&&*name));
+            if ranks == [None; 4] && name != "date" && forwarded.is_none() && !is_line {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
@@ -208,7 +244,14 @@ impl<'de> Visitor<'de> for Object<'_, 'de> {
                 ([.., Some(new)], Scalar::Text(text)) if better(&line.path, new) => {
                     line.path = Some((new, text))
                 }
-                ([None, None, None, None], Scalar::Text(text)) => line.date = Some(text),
+                ([None, None, None, None], Scalar::Text(text)) if is_line => line.inner = Some(text),
+                ([None, None, None, None], Scalar::Text(text)) => match forwarded {
+                    Some(new) if text != "-" && !text.is_empty() && better(&line.forwarded, new) => {
+                        line.forwarded = Some((new, text));
+                    }
+                    Some(_) => {}
+                    None => line.date = Some(text),
+                },
                 _ => {}
             }
         }

@@ -1,6 +1,7 @@
 //! Reader of web servers' access logs, one line at a time. Only client, time, the bytes of the answer and, to leave out images,
 //! the request are used.
 
+mod answer;
 mod balancer;
 mod bracketed;
 mod fields;

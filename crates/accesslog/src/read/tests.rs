@@ -371,7 +371,7 @@ fn an_odd_line_is_counted_and_most_odd_lines_are_an_error() {
     let error = Log::new(most.as_bytes(), Keep::All).find_map(Result::err).expect("most are odd").to_string();
     assert_eq!(
         error,
-        "most lines cannot be read as combined (Apache, nginx; also common, or with the virtual host first): 2 of 3 lines are \
+        "most lines cannot be read as combined (Apache, nginx; also common, or with the virtual host first; Envoy, Amazon S3): 2 of 3 lines are \
          passed over: 2 of another form (line 2, \"\\u{1}odd\")"
     );
     // Half of them are not most.
@@ -420,4 +420,97 @@ fn a_log_in_gzip_is_that_of_its_contents() {
     let cut = &both[..both.len() - 20];
     let end = Log::new(cut, Keep::All).find_map(Result::err).expect("it is cut").to_string();
     assert!(end.contains("cannot be read"), "{end}");
+}
+
+#[test]
+fn a_client_behind_a_proxy_is_the_one_that_the_proxy_named() {
+    // nginx's format `main` ends with "$http_x_forwarded_for" (nginx.conf of the package).
+    for (peer, named, client) in [
+        ("10.0.0.5", "192.0.2.7", "192.0.2.7"),
+        ("10.0.0.5", "192.0.2.7, 198.51.100.9", "192.0.2.7"),
+        ("::ffff:10.0.0.5", "2001:db8::7,10.0.0.1", "2001:db8::7"),
+        ("10.0.0.5", "-", "10.0.0.5"),
+        ("10.0.0.5", "unknown, 192.0.2.7", "10.0.0.5"),
+        ("10.0.0.5", "version 1.2.3.4", "10.0.0.5"),
+        // Anyone can send the header: an address of the Internet is that of the client.
+        ("198.51.100.9", "192.0.2.7", "198.51.100.9"),
+    ] {
+        let line = format!("{peer} {COMBINED} \"{named}\"");
+        assert_eq!(fields_of(&line, Format::Combined), found(client, THEN, 2326), "{line}");
+        let json = format!(
+            r#"{{"time_iso8601":"2024-10-10T13:55:36+00:00","http_x_forwarded_for":"{named}","remote_addr":"{peer}","body_bytes_sent":2326}}"#
+        );
+        let first = named.split(',').next().expect("a name");
+        let expected =
+            if first.parse::<IpAddr>().is_ok() { client } else { peer.trim_start_matches("::ffff:") };
+        assert_eq!(fields_of(&json, Format::Json), found(expected, THEN, 2326), "{json}");
+    }
+    let iis = "#Fields: date time c-ip X-Forwarded-For sc-bytes\n2024-10-10 13:55:36 10.0.0.9 192.0.2.7,+10.0.0.1 2326\n";
+    assert_eq!(fields_of(iis, Format::W3c), found("192.0.2.7", THEN, 2326));
+    assert_eq!(
+        fields_of(&iis.replace("10.0.0.9", "198.51.100.9"), Format::W3c),
+        found("198.51.100.9", THEN, 2326)
+    );
+}
+
+#[test]
+fn the_status_can_stand_before_the_request_and_quotation_marks_in_it() {
+    for (behind, bytes) in [
+        ("200 \"GET / HTTP/1.1\" 2326 \"-\"", Some(2326)),
+        ("GET /a HTTP/1.1 \"200\" 2326 \"-\"", Some(2326)),
+        ("\"GET /\"x HTTP/1.1\" 200 2326 \"-\"", Some(2326)),
+        ("\"GET /\" 300 HTTP/1.1\" 200 2326 \"-\"", Some(2326)),
+        ("\"\\x16\\x03\\x01\" 400 157 \"-\"", Some(157)),
+        ("\"\" 400 0", Some(0)),
+        // 612 is no status: these are bytes of an unknown order.
+        ("\"GET / HTTP/1.1\" 612 2326", None),
+    ] {
+        let line = format!("192.0.2.7 - - [10/Oct/2024:13:55:36 +0000] {behind}");
+        assert_eq!(read(&line, Keep::All)[0].as_ref().expect("a request").bytes, bytes, "{line}");
+    }
+    let image = "192.0.2.7 - - [10/Oct/2024:13:55:36 +0000] GET /a.png HTTP/1.1 \"200\" 5";
+    assert!(read(image, Keep::Pages).is_empty());
+}
+
+#[test]
+fn lines_of_envoy_and_amazon_s3_are_read() {
+    // Envoy's default format, of its documentation; Istio adds fields before the bytes and at the end.
+    let envoy = "[2016-04-15T20:17:00.310Z] \"POST /api/v1/locations HTTP/2\" 204 - 154 226 100 99 \"10.0.35.28\" \"nsq2http\" \
+                 \"cc21d9b0\" \"locations\" \"tcp://10.0.2.1:80\"";
+    // `date -u -d '2016-04-15 20:17:00' +%s`
+    assert_eq!(fields_of(envoy, Format::Combined), found("10.0.35.28", 1_460_751_420.31, 226));
+    let istio = "[2024-10-10T13:55:36.250Z] \"GET /a HTTP/1.1\" 200 - via_upstream - \"-\" 0 2326 1 - \"192.0.2.7,10.0.0.1\" \"1.2.3.4\" \"id\"";
+    assert_eq!(fields_of(istio, Format::Combined), found("192.0.2.7", THEN + 0.25, 2326));
+    let unknown = istio.replace("192.0.2.7,10.0.0.1", "-");
+    let error = Log::new(unknown.as_bytes(), Keep::All).next().expect("an error").expect_err("no client");
+    assert!(error.to_string().contains("whose client is not an IPv4 or IPv6 address"), "{error}");
+    // Amazon S3 User Guide, "Server access log format".
+    let s3 = "79a59df900b949e5 amzn-s3-demo-bucket1 [06/Feb/2019:00:00:38 +0000] 192.0.2.3 79a59df900b949e5 3E57427F3EXAMPLE \
+              REST.GET.VERSIONING - \"GET /amzn-s3-demo-bucket1?versioning HTTP/1.1\" 200 - 113 - 7 - \"-\" \"S3Console/0.4\" - s9lz";
+    // `date -u -d '2019-02-06 00:00:38' +%s`
+    assert_eq!(fields_of(s3, Format::Combined), found("192.0.2.3", 1_549_411_238.0, 113));
+}
+
+#[test]
+fn objects_of_envoy_haproxy_google_and_collectors_are_read() {
+    let line = format!("192.0.2.7 {}", COMBINED.replace('"', "\\\""));
+    for text in [
+        r#"{"start_time":"2024-10-10T13:55:36.000Z","path":"/a","bytes_received":5,"bytes_sent":2326,"downstream_remote_address":"192.0.2.7:51234","x_forwarded_for":null}"#.to_owned(),
+        r#"{"start_time":"2024-10-10T13:55:36.000Z","bytes_sent":2326,"downstream_remote_address":"10.0.0.3:51234","x_forwarded_for":"192.0.2.7"}"#.to_owned(),
+        r#"{"time":"10/Oct/2024:13:55:36.000","client":"192.0.2.7:5123","bytes_read":2326}"#.to_owned(),
+        r#"{"httpRequest":{"remoteIp":"192.0.2.7","responseSize":"2326"},"timestamp":"2024-10-10T13:55:36Z","receiveTimestamp":"2024-10-10T13:55:37Z"}"#.to_owned(),
+        format!(r#"{{"log":"{line}\n","stream":"stdout","time":"2024-10-10T13:55:40.1Z"}}"#),
+        format!(r#"{{"@timestamp":"2024-10-10T13:55:40.1Z","message":"{line}"}}"#),
+        r#"{"log":"{\"msec\":\"1728568536.000\",\"remote_addr\":\"192.0.2.7\",\"body_bytes_sent\":2326}\n","time":"x"}"#.to_owned(),
+    ] {
+        assert_eq!(fields_of(&text, Format::Json), found("192.0.2.7", THEN, 2326), "{text}");
+        assert_eq!(recognised(text.as_bytes()).1, Some(Format::Json), "{text}");
+    }
+    let odd = r#"{"remote_addr":"192.0.2.7","time_iso8601":"yesterday"}"#;
+    let error =
+        Log::new(odd.as_bytes(), Keep::All).next().expect("an error").expect_err("no time").to_string();
+    assert!(
+        error.starts_with("most lines cannot be read as json") && error.contains("whose time is not"),
+        "{error}"
+    );
 }

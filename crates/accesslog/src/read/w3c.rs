@@ -2,11 +2,12 @@
 //! WD-logfile-960323), of which a line `#Fields:` names the fields: IIS (Microsoft, "W3C Extended Log File Format") and
 //! CloudFront ("Standard log file format", Amazon CloudFront Developer Guide), which separates them by tabs. Times are UTC.
 
+use std::net::IpAddr;
+
 use firstflight_contract::Nanos;
 use firstflight_scenario::calendar::stamp;
 
-use super::bracketed::forwarded;
-use super::fields::size;
+use super::fields::{beyond, forwarded, forwarded_only, size};
 use super::{Flaw, Found};
 
 /// Fields of the lines that follow.
@@ -15,6 +16,8 @@ pub(super) struct Fields {
     date: Option<usize>,
     time: Option<usize>,
     client: Option<usize>,
+    /// The addresses that proxies named.
+    forwarded: Option<usize>,
     bytes: Option<usize>,
     path: Option<usize>,
     /// The date in the last line `#Date:`.
@@ -31,6 +34,7 @@ impl Fields {
                 date: find(b"date"),
                 time: find(b"time"),
                 client: find(b"c-ip").or_else(|| find(b"x-forwarded-for")),
+                forwarded: find(b"x-forwarded-for").or_else(|| find(b"cs(x-forwarded-for)")),
                 bytes: find(b"sc-bytes"),
                 path: find(b"cs-uri-stem").or_else(|| find(b"cs-uri")),
                 day: self.day,
@@ -43,8 +47,8 @@ impl Fields {
     /// A line of values.
     pub(super) fn line<'a>(&self, line: &'a [u8]) -> Result<Found<'a>, Flaw> {
         let (Some(time), Some(client)) = (self.time, self.client) else { return Err(Flaw::Fields) };
-        let mut values: [&[u8]; 5] = [b""; 5];
-        let wanted = [self.date, Some(time), Some(client), self.bytes, self.path];
+        let mut values: [&[u8]; 6] = [b""; 6];
+        let wanted = [self.date, Some(time), Some(client), self.bytes, self.path, self.forwarded];
         let mut count = 0;
         for (at, value) in fields(line).enumerate() {
             for (place, wanted) in values.iter_mut().zip(wanted) {
@@ -57,15 +61,22 @@ impl Fields {
         if wanted.iter().flatten().any(|&at| at >= count) {
             return Err(Flaw::Shape);
         }
-        let [date, time, client, bytes, path] = values;
+        let [date, time, client, bytes, path, named] = values;
+        let peer = forwarded(client).ok_or(Flaw::Client)?;
         let day = if self.date.is_some() { date } else { self.day.as_ref().map_or(&b""[..], |day| day) };
         Ok(Found {
             at: moment(day, time).ok_or(Flaw::Time)?,
-            client: forwarded(client).ok_or(Flaw::Client)?,
+            client: beyond(peer, || list(named)),
             bytes: self.bytes.and_then(|_| size(bytes)),
             path,
         })
     }
+}
+
+/// The first of forwarded addresses, between which IIS writes `+` for a blank.
+fn list(named: &[u8]) -> Option<IpAddr> {
+    let plain: Vec<u8> = named.iter().map(|&byte| if byte == b'+' { b' ' } else { byte }).collect();
+    forwarded_only(&plain)
 }
 
 /// The time of a date such as `2024-10-10` and a time of day such as `13:55:36`.
