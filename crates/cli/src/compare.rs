@@ -54,7 +54,8 @@ pub(crate) struct Options {
     #[arg(value_name = "INPUT")]
     inputs: Vec<OsString>,
     /// Schemes to compare, each a start-up and an avoidance scheme joined by +: slow-start+reno,hystart+++cubic. A plain name
-    /// is what the stack has under it: cubic is hystart-linux+cubic with profile linux, slow-start+cubic with the others. Settings in
+    /// is what the stack has under it: cubic is hystart-linux+cubic with profile linux, slow-start+cubic with the others; vegas, which
+    /// Linux has otherwise, is refused there. Settings in
     /// which the stack differs follow an @, joined by +: hystart-linux+cubic@iw30+paced. They are iw30 (initial window,
     /// packets), ssthresh=50 (initial slow-start threshold, packets) or ssthresh=bdp, paced or paced=40 (initial window, packets in
     /// a round-trip time), idle=keep

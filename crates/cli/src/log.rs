@@ -42,7 +42,7 @@ Examples:
   firstflight log /var/log/apache2/access.log
   firstflight log access.log --window '10 min' --window '60 min' --network 20
   firstflight log u_ex241010.log --format iis
-  zcat access.log.*.gz | firstflight log - --pages --json")]
+  zcat $(ls -rv access.log.*.gz) | firstflight log - --pages --json")]
 pub(crate) struct Options {
     /// The log, or - for standard input
     file: PathBuf,

@@ -24,7 +24,7 @@ pub(crate) fn schemes(
     (known, profile): (&Schemes, Profile),
 ) -> Result<Vec<Candidate>, Failure> {
     let mut all: Vec<Candidate> = vec![];
-    for text in chains {
+    for text in chains.iter().map(|text| text.trim()) {
         refuse_setting_alone("scheme", text)?;
         let candidate = Candidate::parse_on(text, known, profile);
         all.push(candidate.map_err(|error| refused("scheme", text, &error, ANY))?);
@@ -38,7 +38,7 @@ pub(crate) fn schemes(
             .into());
     }
     let avoidance = one_avoidance(avoidance.unwrap_or(DEFAULT_AVOIDANCE), known)?;
-    for text in startups {
+    for text in startups.iter().map(|text| text.trim()) {
         let fail = |error: &Error| refused("startup", text, error, STARTUP);
         refuse_setting_alone("startup", text)?;
         let (labels, settings) = split(text);
@@ -169,6 +169,10 @@ mod tests {
     fn a_plain_name_and_its_chain_are_one_scheme() {
         let asked = labels_of_all(&["cubic", "bbr", "reno", "hystart-linux+cubic", "cubic@iw30"], &[], None);
         let chains = ["hystart-linux+cubic", "bbr", "slow-start+reno", "hystart-linux+cubic@iw30"];
+        assert_eq!(asked, Ok(chains.map(String::from).to_vec()));
+        // As of `--scheme "cubic, reno"`.
+        let asked = labels_of_all(&["cubic", " reno", "reno "], &[" hystart++"], None);
+        let chains = ["hystart-linux+cubic", "slow-start+reno", "hystart+++cubic"];
         assert_eq!(asked, Ok(chains.map(String::from).to_vec()));
     }
 

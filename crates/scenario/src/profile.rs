@@ -27,6 +27,8 @@ pub struct Stack {
     pub startup: &'static str,
     /// Start-up schemes for certain avoidance schemes: the label of the avoidance scheme, then of the start-up scheme.
     pub startup_with: &'static [(&'static str, &'static str)],
+    /// Avoidance schemes under whose name the stack has something else, which no chain here is: the label, and what the stack has.
+    pub unlike: &'static [(&'static str, &'static str)],
     /// Avoidance scheme.
     pub avoidance: &'static str,
     /// Parameters of schemes: label, parameter, word.
@@ -126,6 +128,7 @@ const RFC: Stack = Stack {
     header: 40,
     startup: "slow-start",
     startup_with: &[],
+    unlike: &[],
     avoidance: "reno",
     parameters: &[],
     recovery: Recovery::Sack,
@@ -154,6 +157,7 @@ const NS2: Stack = Stack {
     header: 40,
     startup: "slow-start",
     startup_with: &[],
+    unlike: &[],
     avoidance: "reno",
     // 1/cwnd for each ACK, RFC 5681 equation (3)
     parameters: &[
@@ -190,6 +194,11 @@ const LINUX: Stack = Stack {
     startup: "slow-start",
     // HyStart is part of tcp_cubic, and on by default.
     startup_with: &[("cubic", "hystart-linux")],
+    // net/ipv4/tcp_vegas.c, tcp_vegas_cong_avoid: alpha 2, beta 4, gamma 1.
+    unlike: &[(
+        "vegas",
+        "Linux's Vegas doubles the window until one packet waits, and then keeps two to four",
+    )],
     avoidance: "cubic",
     parameters: &[("cubic", "rules", "linux")],
     recovery: Recovery::Sack,
@@ -221,6 +230,7 @@ const QUINN: Stack = Stack {
     header: 63,
     startup: "slow-start",
     startup_with: &[],
+    unlike: &[],
     avoidance: "cubic",
     parameters: &[],
     recovery: Recovery::Sack,

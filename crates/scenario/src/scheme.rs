@@ -195,7 +195,13 @@ impl SchemeSpec {
         if let [only] = &phases[..]
             && only.follows_a_startup()
         {
-            let startup = profile.stack().startup_before(only.label());
+            let (label, stack) = (only.label(), profile.stack());
+            if let Some((_, own)) = stack.unlike.iter().find(|(unlike, _)| *unlike == label) {
+                let problem = format!("{label} alone is no scheme here: {own}");
+                let expected = format!("a start-up scheme before it, such as slow-start+{label}");
+                return Err(Error::invalid(problem).expecting(expected));
+            }
+            let startup = stack.startup_before(label);
             phases.insert(0, PhaseSpec::find(schemes, startup, Role::LEADING)?);
         }
         Self::new(phases)
@@ -366,6 +372,24 @@ mod tests {
             );
             assert_eq!(SchemeSpec::parse(text).unwrap().label(), linux);
         }
+    }
+
+    #[test]
+    fn a_plain_name_of_another_scheme_in_the_stack_is_refused() {
+        // Linux's Vegas leaves slow start by delay, and keeps 2 to 4 packets waiting, not 1 to 3 (net/ipv4/tcp_vegas.c).
+        let error = SchemeSpec::parse("vegas").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "vegas alone is no scheme here: Linux's Vegas doubles the window until one packet waits, and then keeps two to four; \
+             expected a start-up scheme before it, such as slow-start+vegas"
+        );
+        for text in ["slow-start+vegas", "vegas+vegas"] {
+            assert_eq!(SchemeSpec::parse(text).unwrap().label(), text);
+        }
+        assert_eq!(
+            SchemeSpec::parse_on("vegas", BUILT_IN, Profile::Rfc).unwrap().label(),
+            "slow-start+vegas"
+        );
     }
 
     #[test]

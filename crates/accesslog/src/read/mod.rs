@@ -30,6 +30,11 @@ const LONGEST: usize = 64 << 10;
 /// Lines by which the format is recognised, and most bytes of them.
 const SAMPLE: (usize, usize) = (1000, 4 << 20);
 
+/// Time by which servers' lines are out of order, since they write a request when its answer ends, and the share of requests, one in so
+/// many, that may be later: long downloads.
+const LATE: Nanos = Nanos::from_secs(60);
+const MAY_BE_LATE: u64 = 20;
+
 /// Selection of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
@@ -61,6 +66,17 @@ pub enum LogError {
     Foreign {
         /// Kind of file that was recognised.
         found: &'static str,
+    },
+    /// The requests are not in order of time.
+    #[error(
+        "{late} of {requests} requests are more than a minute earlier than one before them, so the log is not in order of time; \
+         expected the oldest lines first: of rotated files, those with the highest numbers, as ls -rv lists them"
+    )]
+    Disordered {
+        /// Requests that are more than a minute earlier than one before them.
+        late: u64,
+        /// All requests.
+        requests: u64,
     },
     /// Most lines cannot be read.
     #[error("most lines cannot be read as {}: {passed}", format.describe())]
@@ -110,6 +126,8 @@ pub struct Log<R> {
     /// Lines that were read to recognise the format.
     sample: VecDeque<Line>,
     passed: Passed,
+    /// The latest time, the requests, and those that are more than [`LATE`] earlier than one before them.
+    order: (Nanos, u64, u64),
     /// Whether the log has ended.
     ended: bool,
 }
@@ -128,6 +146,7 @@ impl<R: BufRead> Log<R> {
             reader: format.map(Reader::new),
             sample: VecDeque::new(),
             passed: Passed::default(),
+            order: (Nanos::ZERO, 0, 0),
             ended: false,
         }
     }
@@ -183,6 +202,10 @@ impl<R: BufRead> Log<R> {
             match found {
                 Ok(Found { path, .. }) if self.keep == Keep::Pages && fields::is_image(path) => {}
                 Ok(Found { at, client, bytes, .. }) => {
+                    let (newest, requests, late) = &mut self.order;
+                    *requests += 1;
+                    *late += u64::from(at.saturating_add(LATE) < *newest);
+                    *newest = at.max(*newest);
                     return Ok(Some(Request { at, client, bytes, bottleneck: None }));
                 }
                 Err(flaw) => self.passed.add(flaw, line),
@@ -191,6 +214,10 @@ impl<R: BufRead> Log<R> {
         if 2 * self.passed.count() > self.passed.lines {
             let (format, passed) = (reader.format(), self.passed.clone());
             return Err(LogError::Mostly { format, passed });
+        }
+        let (_, requests, late) = self.order;
+        if MAY_BE_LATE * late > requests {
+            return Err(LogError::Disordered { late, requests });
         }
         Ok(None)
     }

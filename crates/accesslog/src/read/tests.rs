@@ -514,3 +514,37 @@ fn objects_of_envoy_haproxy_google_and_collectors_are_read() {
         "{error}"
     );
 }
+
+#[test]
+fn a_log_whose_files_are_in_the_wrong_order_is_refused() {
+    // Three rotated files of 100 requests, one every 20 s; access.log.2 is older than access.log.1.
+    let file = |number: u64| {
+        let line = |i: u64| {
+            let at = 7200 * number + 20 * i;
+            let time = format!("10/Oct/2024:{:02}:{:02}:{:02} +0000", at / 3600, at / 60 % 60, at % 60);
+            format!("192.0.2.{i} - - [{time}] \"GET / HTTP/1.1\" 200 5\n")
+        };
+        (0..100).map(line).collect::<String>()
+    };
+    let end = |files: [u64; 3]| {
+        Log::new(files.map(file).concat().as_bytes(), Keep::All)
+            .find_map(Result::err)
+            .map(|end| end.to_string())
+    };
+    assert_eq!(end([0, 1, 2]), None);
+    // Both later files begin before the newest request: 200 of 300.
+    let error = end([2, 1, 0]).expect("in reverse");
+    assert!(
+        error.starts_with("200 of 300 requests are more than a minute earlier than one before them"),
+        "{error}"
+    );
+    assert!(end([1, 0, 2]).expect("two of them").starts_with("100 of 300 requests"));
+    // The end of an answer is logged up to a minute later, or of one answer in twenty any time later.
+    let mut lines: Vec<_> = file(1).lines().map(String::from).collect();
+    lines.swap(10, 13);
+    for late in 0..5 {
+        let line = lines.remove(0);
+        lines.insert(40 + 10 * late, line);
+    }
+    assert!(Log::new(lines.join("\n").as_bytes(), Keep::All).all(|request| request.is_ok()));
+}

@@ -29,7 +29,7 @@ const WINDOWS: [u64; 4] = [60, 300, 600, 1800];
 #[command(after_help = "\
 Examples:
   firstflight gateway survey /var/log/nginx/access.log
-  zcat access.log.*.gz | firstflight gateway survey -
+  zcat $(ls -rv access.log.*.gz) | firstflight gateway survey -
   firstflight gateway survey server.pcap --json")]
 pub(super) struct Options {
     /// An access log, a capture, the files of a ring by the name that tcpdump was given, a folder of captures, or - for a log on
