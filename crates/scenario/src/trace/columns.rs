@@ -185,7 +185,7 @@ pub(super) fn is_other_time(name: &str) -> bool {
 
 /// Whether a word is a unit of times above a second.
 fn is_long(word: &str) -> bool {
-    const UNITS: [&str; 10] = ["min", "mins", "minute", "minutes", "h", "hr", "hour", "hours", "day", "days"];
+    const UNITS: [&str; 9] = ["min", "mins", "minute", "minutes", "h", "hr", "hrs", "hour", "hours"];
     UNITS.contains(&&*word.to_lowercase())
 }
 
@@ -200,7 +200,9 @@ pub(super) fn is_time(name: &str) -> u8 {
     let is_word = |word: &String| WORDS.contains(&&**word);
     match &names[..] {
         [] if time_unit(name).is_some() => 2,
-        [only] if is_word(only) || is_long(only) && *only != "h" => 2,
+        [only] if is_word(only) => 2,
+        // Not `min`, which can be a minimum, or `hour`, which stands beside a date.
+        [only] => u8::from(["minutes", "hours"].contains(&&**only)),
         names => u8::from(names.iter().any(is_word)),
     }
 }

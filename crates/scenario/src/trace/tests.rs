@@ -113,6 +113,8 @@ fn seconds_and_megabits_are_read_with_any_separator_and_heading() {
         "time_us\tthroughput_bps\n0\t4100000\n550000\t4.8e6\n880000\t4500000\n",
         "t;bytes_sec\n0;512500\n0.55;6e5\n0.88;562500\n",
         "# time bandwidth_kbps\n0 4100\n0.55 4800\n0.88 4500\n",
+        "hour,min,timestamp,rate\n7,1,0,4.1\n7,1,0.55,4.8\n7,1,0.88,4.5\n",
+        "time_of_day,rate\n0,4.1\n0.55,4.8\n0.88,4.5\n",
     ] {
         assert_eq!(parse(text), expected, "{text:?}");
     }
