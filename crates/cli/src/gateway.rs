@@ -1,6 +1,8 @@
 //! `firstflight gateway`: the performance gateway, and orders to a running one.
 
 mod advise;
+mod check;
+mod orders;
 mod plan;
 mod run;
 mod simulate;
@@ -19,7 +21,6 @@ use firstflight_report::Folder;
 use firstflight_scenario::file;
 use serde_json::{Value, json};
 
-use crate::arguments::whole;
 use crate::failure::{Failure, wrong_at};
 use crate::output::{places, print, print_json, show};
 
@@ -49,6 +50,8 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Options),
+    Check(check::Check),
+    Reload(check::Reload),
     #[command(hide = true)]
     Load(run::Load),
     Status(Status),
@@ -56,6 +59,8 @@ enum Command {
     Explain(Explain),
     Advise(advise::Options),
     Plan(plan::Options),
+    Orders(orders::Orders),
+    Audit(orders::Audit),
     Set(Set),
     Freeze(Freeze),
     /// Start the connections to a network, or all connections, as the stack does
@@ -146,8 +151,8 @@ struct Set {
     /// The network
     #[arg(value_name = "PREFIX")]
     prefix: String,
-    /// First window, segments; the limits that the gateway was started with hold for it
-    #[arg(value_name = "SEGMENTS", value_parser = whole::<u32>(1..=1000))]
+    /// First window, segments: from 10, with which Linux starts every connection, to plan.window of the configuration
+    #[arg(value_name = "SEGMENTS")]
     window: u32,
     #[command(flatten)]
     socket: Socket,
@@ -229,6 +234,10 @@ struct Replay {
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     match &options.command {
         Command::Run(options) => run::execute(options),
+        Command::Check(options) => check::check(options),
+        Command::Reload(options) => check::reload(options),
+        Command::Orders(options) => orders::orders(options),
+        Command::Audit(options) => orders::audit(options),
         Command::Load(options) => run::load(options),
         Command::Status(Status { socket }) => status(socket),
         Command::Top(options) => top::execute(options),
@@ -260,11 +269,9 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
             socket.order("/v1/off", &json!({ "prefix": prefix }), &text)
         }
         Command::Release(Scope { prefix, socket }) => {
-            let text = match prefix {
-                Some(prefix) => format!("The orders for {prefix} have ended."),
-                None => "All orders have ended.".to_owned(),
-            };
-            socket.order("/v1/release", &json!({ "prefix": prefix }), &text)
+            let answer =
+                socket.client().post("/v1/release", &json!({ "prefix": prefix })).map_err(Failure::new)?;
+            if socket.json { print_json(&answer) } else { show(&released(prefix.as_deref(), &answer)) }
         }
         Command::Export(Export { file, socket }) => {
             let state = Client::new(socket).get_bytes("/v1/export").map_err(Failure::new)?;
@@ -289,6 +296,31 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
                 )),
             }
         }
+    }
+}
+
+/// The answer to a release in words.
+fn released(prefix: Option<&str>, answer: &Value) -> String {
+    let Some(prefix) = prefix else {
+        return format!("{} orders of the socket have ended.\n", answer["released"]);
+    };
+    let ended = match answer["released"].as_u64() {
+        Some(0) => format!("There was no order for {prefix}."),
+        _ => format!("The order of the socket for {prefix} has ended."),
+    };
+    let left = match &answer["order"] {
+        Value::Null => String::new(),
+        left => format!(" In force: {}.", orders::line(left)),
+    };
+    format!("{ended}{left}\n")
+}
+
+/// An order of an answer in words.
+fn order_words(order: &Value) -> String {
+    match order {
+        Value::Null => "no order".to_owned(),
+        Value::String(action) => action.clone(),
+        other => format!("{} segments", other["set"]),
     }
 }
 
@@ -339,6 +371,15 @@ fn status(socket: &Socket) -> Result<(), Failure> {
         found["plans"],
         found["orders"],
     );
+    if found["stopped"] == true {
+        text += &format!("stopped{}\n", orders::given(&found["stopped_by"]));
+    }
+    for order in found["order_list"].as_array().into_iter().flatten() {
+        text += &format!("order {}\n", orders::line(order));
+    }
+    if let Some(why) = found["reload"]["error"].as_str() {
+        text += &format!("the reload of {} changed nothing: {why}\n", word(&found["reload"]["at"]));
+    }
     for tier in found["tiers"].as_array().into_iter().flatten() {
         text += &format!("{}\n", word(tier));
     }
@@ -424,8 +465,8 @@ fn explained(found: &Value) -> String {
     if let Some(why) = found["why_no_plan"].as_str() {
         text += &format!("not in force     {why}\n");
     }
-    if !found["order"].is_null() {
-        text += &format!("order            {}\n", found["order"]);
+    if !found["order_origin"].is_null() {
+        text += &format!("order            {}\n", orders::line(&found["order_origin"]));
     }
     if !found["trial"].is_null() {
         text += &format!("trial            {}\n", trial(&found["trial"]));

@@ -1,8 +1,8 @@
 //! SIGINT (Ctrl-C), SIGTERM and SIGHUP (the terminal was closed): the process ends by the signal, and leaves neither temporary files nor half a set of files.
 //! While captures are read, or networks answered one after another, the first Ctrl-C ends that instead, and the answer is made
-//! from what was read or answered. A service ends in order after any of the three.
+//! from what was read or answered. A service ends in order after the first two, and reads its configuration again after SIGHUP.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread;
 
 use firstflight_report::discard_unfinished;
@@ -21,6 +21,9 @@ const STOPPED: u8 = 2;
 /// A service runs, which SIGTERM ends as a Ctrl-C does.
 const SERVING: u8 = 3;
 
+/// A SIGHUP that a service has not answered.
+static HUNG_UP: AtomicBool = AtomicBool::new(false);
+
 /// Waits for the signals in a thread of its own. Without such a thread, a signal ends the process at once, as usual.
 pub(crate) fn clean_up_on_signals() {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
@@ -31,6 +34,10 @@ pub(crate) fn clean_up_on_signals() {
         for signal in signals.forever() {
             let stops =
                 |work| WORK.compare_exchange(work, STOPPED, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+            if signal == SIGHUP && WORK.load(Ordering::Relaxed) == SERVING {
+                HUNG_UP.store(true, Ordering::Relaxed);
+                continue;
+            }
             if stops(SERVING) || signal == SIGINT && stops(RUNNING) {
                 continue;
             }
@@ -58,7 +65,7 @@ pub(crate) fn while_stoppable<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Runs the service `work`, which is to end soon after [`stopped`] is true: after any of the signals. A second one ends the
+/// Runs the service `work`, which is to end soon after [`stopped`] is true: after SIGINT or SIGTERM. A second one ends the
 /// process.
 #[cfg(target_os = "linux")]
 pub(crate) fn while_serving<T>(work: impl FnOnce() -> T) -> T {
@@ -66,6 +73,11 @@ pub(crate) fn while_serving<T>(work: impl FnOnce() -> T) -> T {
     let result = work();
     WORK.store(NONE, Ordering::Relaxed);
     result
+}
+
+/// Whether a service got a SIGHUP since the last call.
+pub(crate) fn hung_up() -> bool {
+    HUNG_UP.swap(false, Ordering::Relaxed)
 }
 
 /// Whether a signal has ended the work of [`while_stoppable`] or [`while_serving`].

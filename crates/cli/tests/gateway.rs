@@ -4,6 +4,8 @@
 mod common;
 #[path = "gateway/faults.rs"]
 mod faults;
+#[path = "gateway/orders.rs"]
+mod orders;
 #[path = "gateway/site.rs"]
 mod site;
 
@@ -126,7 +128,8 @@ fn a_gateway_takes_orders_keeps_them_over_a_death_and_ends_in_order() {
     let plan = ask(&scratch, &["plan", "198.51.100.7", "100KB"]);
     assert_eq!((&plan["start"], plan["reason"].is_string()), (&"stock".into(), true), "{plan}");
     for (arguments, said) in [
-        (&["set", "192.0.2.0/24", "46"][..], "a window of 46 segments; expected 1 to 45"),
+        (&["set", "192.0.2.0/24", "46"][..], "a first window of 46 segments; expected 10 to 45"),
+        (&["set", "192.0.2.0/24", "9"], "a first window of 9 segments; expected 10 to 45"),
         (&["off", "192.0.2.1/24"], "expected 192.0.2.0/24"),
         (&["explain", "192.0.2"], "not an address"),
         (&["plan", "192.0.2.7", "0KB"], "zero bytes"),

@@ -16,7 +16,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::serve::IncomingStream;
 use axum::{Router, serve};
-use firstflight_gateway::{Rule, Transfer};
+use firstflight_contract::Nanos;
+use firstflight_gateway::{By, Rule, Transfer};
 use firstflight_paths::Prefix;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,6 +25,8 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::oneshot;
 
 use crate::access::{Groups, Peer, Right};
+use crate::audit::{self, CALLER, Denials};
+use crate::clock;
 use crate::metrics::Metrics;
 
 /// Largest body of a request, bytes: an exported state of a million prefixes is smaller.
@@ -70,27 +73,17 @@ pub(crate) enum Order {
     Import(Vec<u8>),
     /// Removes every plan and order, forgets nothing that was learned, and observes only.
     Undo,
-}
-
-impl Order {
-    /// Whether it changes something that is to outlive the process.
-    pub(crate) fn changes(&self) -> bool {
-        match self {
-            Self::Status
-            | Self::Prefixes(_)
-            | Self::Explain(_)
-            | Self::Plan(..)
-            | Self::Observation(_)
-            | Self::Observed(_)
-            | Self::Export => false,
-            Self::Set { .. }
-            | Self::Freeze(_)
-            | Self::Off(_)
-            | Self::Release(_)
-            | Self::Import(_)
-            | Self::Undo => true,
-        }
-    }
+    /// Every order with its origin.
+    Orders,
+    /// Reads the configuration again.
+    Reload,
+    /// An order that was refused for want of a right, for the audit log.
+    Denied {
+        /// The request.
+        what: String,
+        /// The refusal.
+        why: String,
+    },
 }
 
 /// An answer of the gateway's thread: JSON or bytes, or the reason of a refusal.
@@ -110,6 +103,8 @@ pub(crate) enum Content {
 pub(crate) struct Message {
     /// The order.
     pub(crate) order: Order,
+    /// Process that gave it, and the time.
+    pub(crate) by: By,
     /// Receiver of the answer.
     pub(crate) reply: oneshot::Sender<Answer>,
 }
@@ -123,11 +118,12 @@ pub(crate) struct Api {
     pub(crate) groups: Groups,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) orders: mpsc::Sender<Message>,
+    pub(crate) denials: Arc<Denials>,
 }
 
 impl Connected<IncomingStream<'_, UnixListener>> for Caller {
     fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
-        Peer::of(stream.io()).map_or(Self::Unknown, Self::Process)
+        Peer::of(stream.io()).map_or(Self::Unknown, |peer| Self::Process(peer, audit::caller(stream.io())))
     }
 }
 
@@ -141,7 +137,7 @@ impl Connected<IncomingStream<'_, TcpListener>> for Caller {
 #[derive(Clone, Debug)]
 enum Caller {
     /// A process of this host.
-    Process(Peer),
+    Process(Peer, By),
     /// A process whose credentials the kernel did not state.
     Unknown,
     /// Another host.
@@ -197,6 +193,8 @@ impl Api {
             .route("/v1/release", post(release))
             .route("/v1/import", post(import))
             .route("/v1/undo", post(|api: State<Self>| api.0.ask(Order::Undo)))
+            .route("/v1/orders", get(|api: State<Self>| api.0.ask(Order::Orders)))
+            .route("/v1/reload", post(|api: State<Self>| api.0.ask(Order::Reload)))
             .fallback(|| async { refuse(StatusCode::NOT_FOUND, "no such path; docs/gateway.md lists them") })
             .layer(DefaultBodyLimit::max(LARGEST_BODY))
             .layer(middleware::from_fn_with_state(self.clone(), check_right))
@@ -218,7 +216,7 @@ impl Api {
     async fn ask(self, order: Order) -> Response {
         let (reply, answer) = oneshot::channel();
         let stopping = || refuse(StatusCode::SERVICE_UNAVAILABLE, "the gateway is stopping");
-        if self.orders.send(Message { order, reply }).is_err() {
+        if self.orders.send(Message { order, by: now(CALLER.try_with(By::clone)), reply }).is_err() {
             return stopping();
         }
         match answer.await {
@@ -269,7 +267,7 @@ async fn check_right(
     // SAFETY: geteuid has no conditions.
     let daemon = unsafe { libc::geteuid() };
     let (may, who) = match &caller {
-        Caller::Process(peer) => (peer.may(needed, daemon, &api.groups), format!("user {}", peer.user)),
+        Caller::Process(peer, _) => (peer.may(needed, daemon, &api.groups), format!("user {}", peer.user)),
         Caller::Unknown => (false, "a process without credentials".to_owned()),
         Caller::Host(address) => {
             let own = Prefix::around(*address, 128);
@@ -277,8 +275,12 @@ async fn check_right(
             (of_site && needed != Right::Change, format!("host {address}"))
         }
     };
+    let by = match &caller {
+        Caller::Process(_, by) => by.clone(),
+        Caller::Unknown | Caller::Host(_) => By::default(),
+    };
     if may {
-        return next.run(request).await;
+        return CALLER.scope(by, next.run(request)).await;
     }
     let expected = match caller {
         Caller::Host(_) => {
@@ -286,7 +288,20 @@ async fn check_right(
         }
         _ => format!("root or a member of the configuration's {}", needed.keys()),
     };
-    refuse(StatusCode::FORBIDDEN, &format!("{who} has no right to this; expected {expected}"))
+    let why = format!("{who} has no right to this; expected {expected}");
+    if needed == Right::Change && api.denials.takes(by.uid, clock::wall()) {
+        let what = format!("{} {}", request.method(), request.uri().path());
+        let order = Order::Denied { what: what.chars().take(80).collect(), why: why.clone() };
+        // Nobody waits for the answer.
+        let (reply, _) = oneshot::channel();
+        let _ = api.orders.send(Message { order, by: now(Ok::<_, ()>(by)), reply });
+    }
+    refuse(StatusCode::FORBIDDEN, &why)
+}
+
+/// A process, if it is known, that gives an order at this moment.
+fn now<E>(by: Result<By, E>) -> By {
+    By { at: Nanos(clock::wall()), ..by.unwrap_or_default() }
 }
 
 async fn metrics(State(api): State<Api>) -> Response {

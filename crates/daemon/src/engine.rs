@@ -1,6 +1,5 @@
 //! The gateway's thread: reports of the kernel in, plans out, orders of the socket between.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::net::IpAddr;
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use firstflight_contract::Nanos;
 use firstflight_gateway::{
-    Acceptance, Connection, Decision, Event, Gateway, Mode, Observation, Override, Transfer,
+    Acceptance, By, Connection, Decision, Event, Gateway, Mode, Observation, Override, Transfer,
 };
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
@@ -21,8 +20,9 @@ use crate::exchange::{self, Exchange, News};
 use crate::journal::Journal;
 use crate::kernel::Kernel;
 use crate::metrics::Metrics;
+use crate::orders::Orders;
 use crate::service::Site;
-use crate::store::{Orders, Snapshot, Store};
+use crate::store::{Snapshot, Store};
 use crate::{clock, view};
 
 /// Longest time between two looks at the kernel's reports: the tail of the time from a close to its effect on a plan.
@@ -52,10 +52,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) started: Nanos,
     pub(crate) next_tick: Nanos,
     pub(crate) next_snapshot: Nanos,
-    /// Whether the operator ended all plans.
-    pub(crate) stopped: bool,
-    /// Prefixes whose ordered window was taken back, because it did harm.
-    pub(crate) silenced: BTreeSet<Prefix>,
+    /// The operator's orders.
+    pub(crate) orders: Orders,
     /// Starts for single transfers that the kernel applies.
     pub(crate) transfers: Option<Transfers>,
     /// Whether idle connections are prepared once a tick.
@@ -74,26 +72,32 @@ impl Engine<'_> {
     /// Puts in force what was restored: the plans and the operator's orders.
     pub(crate) fn begin(&mut self) {
         if self.gateway.settings().mode == Mode::Enforce {
-            for (prefix, order) in self.gateway.settings().overrides.clone() {
-                let result = self.kernel.order(&prefix, Some(order));
-                self.note(result);
-            }
-            let halted = self.halt();
-            self.note(halted);
-            for plan in self.gateway.plans().collect::<Vec<_>>() {
-                let result = self.kernel.set(&plan);
-                self.note(result);
-            }
+            self.enforce();
         }
+        self.audit_start();
         let alive = self.kernel.renew();
         self.note(alive);
         let adopted = self.kernel.adopt().map(drop);
         self.note(adopted);
     }
 
+    /// Puts all plans and orders in force.
+    pub(crate) fn enforce(&mut self) {
+        for (prefix, order) in self.gateway.settings().overrides.clone() {
+            let result = self.kernel.order(&prefix, Some(order));
+            self.note(result);
+        }
+        let halted = self.halt();
+        self.note(halted);
+        for plan in self.gateway.plans().collect::<Vec<_>>() {
+            let result = self.kernel.set(&plan);
+            self.note(result);
+        }
+    }
+
     /// Has the kernel use plans and orders, or none: none while the operator or the trial of the host has stopped them.
-    fn halt(&mut self) -> Result<(), String> {
-        let halted = self.stopped || self.gateway.verdict().reverted.is_some();
+    pub(crate) fn halt(&mut self) -> Result<(), String> {
+        let halted = self.orders.book.is_stopped() || self.gateway.verdict().reverted.is_some();
         self.kernel.stop(halted)
     }
 
@@ -120,6 +124,7 @@ impl Engine<'_> {
             }
             reports.clear();
             self.take(now, &mut decisions);
+            self.reload_if_asked(&mut decisions);
             // This clock never steps back, but for a machine that was moved or restored.
             if now >= self.next_tick || self.next_tick.0 - now.0 > TICK.0 {
                 self.next_tick = Nanos(now.0 + TICK.0);
@@ -145,8 +150,8 @@ impl Engine<'_> {
                 look.checked_sub(clock::since_boot().0).filter(|left| (1..=pause).contains(left))
             {
                 match orders.recv_timeout(Duration::from_nanos(left)) {
-                    Ok(Message { order, reply }) => {
-                        let answer = self.answer(order, &mut decisions);
+                    Ok(Message { order, by, reply }) => {
+                        let answer = self.answer(order, &by, &mut decisions);
                         self.apply(&mut decisions, now);
                         // The client may have gone.
                         let _ = reply.send(answer);
@@ -171,7 +176,7 @@ impl Engine<'_> {
     }
 
     /// Gives the gateway an event, and records it with its decisions.
-    fn give(&mut self, event: &Event, decisions: &mut Vec<Decision>) {
+    pub(crate) fn give(&mut self, event: &Event, decisions: &mut Vec<Decision>) {
         let begin = decisions.len();
         match *event {
             Event::Report(connection) => self.gateway.report(&connection, decisions),
@@ -228,12 +233,12 @@ impl Engine<'_> {
         }
     }
 
-    fn enforces(&self) -> bool {
-        self.gateway.settings().mode == Mode::Enforce && !self.stopped
+    pub(crate) fn enforces(&self) -> bool {
+        self.gateway.settings().mode == Mode::Enforce && !self.orders.book.is_stopped()
     }
 
     /// Keeps a complaint for `status`, and says it once.
-    fn note(&mut self, result: Result<(), String>) {
+    pub(crate) fn note(&mut self, result: Result<(), String>) {
         if let Err(why) = result
             && self.complaint.as_ref() != Some(&why)
         {
@@ -288,17 +293,17 @@ impl Engine<'_> {
     }
 
     /// Takes back a window that the operator ordered: the kernel uses an order whether or not there is a plan.
-    fn silence(&mut self, prefix: Prefix) -> Result<(), String> {
+    pub(crate) fn silence(&mut self, prefix: Prefix) -> Result<(), String> {
         if let Some(Override::Window(_)) = self.gateway.order_for(&prefix) {
             self.kernel.order(&prefix, Some(Override::Off))?;
-            self.silenced.insert(prefix);
+            self.orders.silenced.insert(prefix);
         }
         Ok(())
     }
 
     /// Puts the order in force again that [`Engine::silence`] took back.
     fn restore(&mut self, prefix: Prefix) -> Result<(), String> {
-        if !self.silenced.remove(&prefix) {
+        if !self.orders.silenced.remove(&prefix) {
             return Ok(());
         }
         let own = self.gateway.settings().overrides.iter().find(|(over, _)| *over == prefix);
@@ -308,89 +313,41 @@ impl Engine<'_> {
 
     fn snapshot(&mut self, now: Nanos) {
         self.next_snapshot = Nanos(now.0 + self.snapshot_every.0);
-        let state = self.gateway.save();
-        self.metrics.snapshot.set(state.len() as u64);
-        let orders = Orders { stopped: self.stopped, orders: self.gateway.settings().overrides.clone() };
-        let saved = self.store.save(&Snapshot { taken: clock::wall(), state, orders: orders.text() });
-        self.note(saved.map_err(|error| error.to_string()));
+        let saved = self.save();
+        self.note(saved);
     }
 
-    fn answer(&mut self, order: Order, decisions: &mut Vec<Decision>) -> Answer {
-        let lasts = order.changes();
+    /// Keeps what was learned and the orders over a restart.
+    pub(crate) fn save(&mut self) -> Result<(), String> {
+        let state = self.gateway.save();
+        self.metrics.snapshot.set(state.len() as u64);
+        let snapshot = Snapshot { taken: clock::wall(), state, orders: self.orders.book.text() };
+        self.store.save(&snapshot).map_err(|error| error.to_string())
+    }
+
+    fn answer(&mut self, order: Order, by: &By, decisions: &mut Vec<Decision>) -> Answer {
         let value = match order {
             Order::Status => self.status(),
+            Order::Orders => self.all_orders(),
             Order::Prefixes(limit) => self.prefixes(limit),
-            Order::Explain(address) => view::explanation(&self.gateway.explain(address)),
+            Order::Explain(address) => {
+                let mut found = view::explanation(&self.gateway.explain(address));
+                found["order_origin"] = self.order_of(address);
+                found
+            }
             Order::Plan(transfer, cookie) => self.transfer(&transfer, cookie),
             Order::Observation(address) => self.observation(address)?,
             Order::Observed(record) => self.observed(&record, decisions)?,
-            Order::Set { prefix, window } => {
-                let prefix = parse(&prefix)?;
-                let most = self.gateway.settings().window;
-                if !(1..=most).contains(&window) {
-                    return Err(format!(
-                        "a window of {window} segments; expected 1 to {most}, the configuration's limit"
-                    ));
-                }
-                self.order(prefix, Some(Override::Window(window)), decisions)?
-            }
-            Order::Freeze(prefix) => self.order(parse(&prefix)?, Some(Override::Freeze), decisions)?,
-            Order::Off(Some(prefix)) => self.order(parse(&prefix)?, Some(Override::Off), decisions)?,
-            Order::Off(None) => {
-                self.kernel.stop(true)?;
-                self.stopped = true;
-                json!({ "stopped": true })
-            }
-            Order::Release(Some(prefix)) => self.order(parse(&prefix)?, None, decisions)?,
-            Order::Release(None) => {
-                let orders = self.gateway.settings().overrides.clone();
-                for (prefix, _) in &orders {
-                    self.order(*prefix, None, decisions)?;
-                }
-                self.stopped = false;
-                if self.enforces() {
-                    self.halt()?;
-                    let plans: Vec<_> = self.gateway.plans().collect();
-                    plans.iter().try_for_each(|plan| self.kernel.set(plan))?;
-                }
-                json!({ "stopped": false, "released": orders.len() })
-            }
             Order::Export => return Ok(Content::Bytes(self.gateway.save())),
-            Order::Import(bytes) => {
-                if self.recording.is_some() {
-                    return Err(
-                        "a recording holds one state only; expected a gateway without --record".to_owned()
-                    );
-                }
-                let plans: Vec<_> = self.gateway.plans().collect();
-                self.gateway
-                    .load(&bytes, clock::since_boot(), Nanos::ZERO)
-                    .map_err(|error| error.to_string())?;
-                // An export does not state when it was made, or of which machine: it weighs half.
-                self.gateway.age_samples(self.gateway.settings().half_life);
-                if self.enforces() {
-                    plans.iter().try_for_each(|plan| self.kernel.remove(&plan.prefix))?;
-                    let plans: Vec<_> = self.gateway.plans().collect();
-                    plans.iter().try_for_each(|plan| self.kernel.set(plan))?;
-                }
-                json!({ "prefixes": self.gateway.prefixes() })
-            }
-            Order::Undo => {
-                self.kernel.stop(true)?;
-                self.stopped = true;
-                let plans: Vec<_> = self.gateway.plans().collect();
-                plans.iter().try_for_each(|plan| self.kernel.remove(&plan.prefix))?;
-                let orders = self.gateway.settings().overrides.clone();
-                for (prefix, _) in &orders {
-                    self.order(*prefix, None, decisions)?;
-                }
-                decisions.clear();
-                json!({ "removed_plans": plans.len(), "removed_orders": orders.len() })
-            }
+            Order::Set { .. }
+            | Order::Freeze(_)
+            | Order::Off(_)
+            | Order::Release(_)
+            | Order::Import(_)
+            | Order::Undo
+            | Order::Reload
+            | Order::Denied { .. } => return self.command(order, by, decisions),
         };
-        if lasts {
-            self.snapshot(clock::since_boot());
-        }
         Ok(Content::Json(value))
     }
 
@@ -433,8 +390,10 @@ impl Engine<'_> {
     /// The start for a transfer. In the mode enforce it waits for the socket with this cookie.
     fn transfer(&mut self, transfer: &Transfer, cookie: Option<u64>) -> Value {
         let halted = "the plans of this host are stopped";
-        let halted =
-            || (self.stopped || self.gateway.verdict().reverted.is_some()).then(|| halted.to_owned());
+        let halted = || {
+            (self.orders.book.is_stopped() || self.gateway.verdict().reverted.is_some())
+                .then(|| halted.to_owned())
+        };
         let plan = match self.gateway.transfer(transfer) {
             Ok(plan) => halted().map_or(Ok(plan), Err),
             Err(why) => Err(why.to_string()),
@@ -464,34 +423,13 @@ impl Engine<'_> {
         answer
     }
 
-    fn order(
-        &mut self,
-        prefix: Prefix,
-        order: Option<Override>,
-        decisions: &mut Vec<Decision>,
-    ) -> Result<Value, String> {
-        if self.gateway.settings().mode == Mode::Enforce {
-            self.kernel.order(&prefix, order)?;
-            self.silenced.remove(&prefix);
-        } else if let Some(Override::Window(_) | Override::Freeze) = order {
-            return Err("no plan is in force in this mode; expected mode = \"enforce\"".to_owned());
-        }
-        self.give(&Event::Order { prefix, order }, decisions);
-        Ok(json!({ "prefix": prefix.to_string(), "ordered": order.is_some() }))
-    }
-
     fn status(&mut self) -> Value {
         let settings = self.gateway.settings();
-        let mode = match settings.mode {
-            Mode::Observe => "observe",
-            Mode::Advise => "advise",
-            Mode::Enforce => "enforce",
-        };
         let running = clock::since_boot().0.saturating_sub(self.started.0);
-        json!({
+        let mut status = json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "mode": mode,
-            "stopped": self.stopped,
+            "mode": settings.mode.label(),
+            "stopped": self.orders.book.is_stopped(),
             "running_s": running as f64 / 1e9,
             "tiers": self.tiers,
             "prefixes": self.gateway.prefixes(),
@@ -504,15 +442,13 @@ impl Engine<'_> {
             "complaint": self.complaint,
             "observations": { "accepted": self.observed[0], "refused": self.observed[1] },
             "mirror": self.kernel.counts(),
-        })
+        });
+        self.order_status(&mut status);
+        status
     }
 
     fn prefixes(&self, limit: usize) -> Value {
         let rows: Vec<_> = self.gateway.busiest(limit).iter().map(view::explanation).collect();
         json!({ "prefixes": rows })
     }
-}
-
-fn parse(prefix: &str) -> Result<Prefix, String> {
-    prefix.parse()
 }

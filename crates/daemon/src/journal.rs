@@ -1,7 +1,8 @@
-//! The decision log: a file of JSON lines, of bounded size, with the previous file kept beside it.
+//! Logs of JSON lines, of bounded size, with the files before them kept beside them: the decision log and the audit log.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// A log file that starts anew when it is full.
@@ -11,17 +12,19 @@ pub(crate) struct Journal {
     file: BufWriter<File>,
     size: u64,
     limit: u64,
+    /// Full files that are kept.
+    kept: u32,
 }
 
 impl Journal {
-    /// Opens the log to append to it. A file of more than `limit` bytes becomes `PATH.1`, in place of an older one.
+    /// Opens the log to append to it. A file of more than `limit` bytes becomes `PATH.1`, and that `PATH.2`, up to `kept` of them.
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub(crate) fn open(path: &Path, limit: u64) -> io::Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).open(path)?;
+    pub(crate) fn open(path: &Path, limit: u64, kept: u32) -> io::Result<Self> {
+        let file = append(path)?;
         let size = file.metadata()?.len();
-        Ok(Self { path: path.to_owned(), file: BufWriter::new(file), size, limit })
+        Ok(Self { path: path.to_owned(), file: BufWriter::new(file), size, limit, kept })
     }
 
     /// Appends a line.
@@ -37,23 +40,55 @@ impl Journal {
         Ok(())
     }
 
-    /// Hands all lines to the system.
+    /// Hands all lines to the system. If another program has renamed or removed the file, the next line begins a new one.
     ///
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.file.flush()?;
+        let own = self.file.get_ref().metadata()?;
+        match fs::metadata(&self.path) {
+            Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => Ok(()),
+            _ => {
+                self.file = BufWriter::new(append(&self.path)?);
+                self.size = self.file.get_ref().metadata()?.len();
+                Ok(())
+            }
+        }
+    }
+
+    /// Hands all lines to the disk.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_data()
     }
 
     fn turn(&mut self) -> io::Result<()> {
         self.file.flush()?;
-        let mut previous = self.path.clone().into_os_string();
-        previous.push(".1");
-        fs::rename(&self.path, previous)?;
-        self.file = BufWriter::new(OpenOptions::new().append(true).create(true).open(&self.path)?);
+        let numbered = |number: u32| {
+            let mut name = self.path.clone().into_os_string();
+            name.push(format!(".{number}"));
+            PathBuf::from(name)
+        };
+        for number in (1..self.kept).rev() {
+            match fs::rename(numbered(number), numbered(number + 1)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        fs::rename(&self.path, numbered(1))?;
+        self.file = BufWriter::new(append(&self.path)?);
         self.size = 0;
         Ok(())
     }
+}
+
+/// Opens a file to append to it, for this user alone.
+fn append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
 #[cfg(test)]
@@ -61,11 +96,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_log_starts_anew_and_the_previous_one_stays() {
+    fn a_full_log_starts_anew_and_the_files_before_it_stay() {
         let folder = std::env::temp_dir().join(format!("firstflight-journal-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
         let path = folder.join("decisions.jsonl");
-        let mut journal = Journal::open(&path, 20).expect("a journal");
+        let mut journal = Journal::open(&path, 20, 2).expect("a journal");
         for line in ["first line", "second", "third line"] {
             journal.line(line).expect("a line");
         }
@@ -73,6 +108,20 @@ mod tests {
         let read = |name: &str| fs::read_to_string(folder.join(name)).expect("a file");
         assert_eq!(read("decisions.jsonl.1"), "first line\nsecond\n");
         assert_eq!(read("decisions.jsonl"), "third line\n");
+        journal.line("a fourth line").expect("a line");
+        journal.line("a fifth line").expect("a line");
+        journal.sync().expect("written");
+        assert_eq!(
+            ["decisions.jsonl.2", "decisions.jsonl.1", "decisions.jsonl"].map(read),
+            ["third line\n", "a fourth line\n", "a fifth line\n"]
+        );
+        // Another program takes the file away, as logrotate does.
+        fs::rename(&path, folder.join("taken")).expect("renamed");
+        journal.line("6").expect("a line");
+        journal.flush().expect("written");
+        journal.line("7").expect("a line");
+        journal.flush().expect("written");
+        assert_eq!((read("taken"), read("decisions.jsonl")), ("a fifth line\n6\n".into(), "7\n".into()));
         fs::remove_dir_all(&folder).expect("removed");
     }
 }

@@ -80,6 +80,11 @@ pub trait Kernel: Send {
         Ok(())
     }
 
+    /// Largest first window of an order that it gives, segments.
+    fn widest(&self) -> u32 {
+        u32::MAX
+    }
+
     /// Number of reports for which there was no room.
     ///
     /// # Errors

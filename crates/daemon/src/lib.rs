@@ -7,6 +7,7 @@
 
 mod access;
 mod api;
+mod audit;
 mod client;
 mod clock;
 mod engine;
@@ -14,10 +15,12 @@ mod exchange;
 mod journal;
 mod kernel;
 mod metrics;
+mod orders;
 mod privileges;
 mod routed;
 mod service;
 mod site;
+mod source;
 mod store;
 mod tls;
 mod view;
@@ -30,4 +33,5 @@ pub use privileges::give_up_capabilities;
 pub use routed::Routed;
 pub use service::{Setup, Site, Trouble, serve};
 pub use site::{Mirror, leaves, report};
+pub use source::{Fresh, Reread, Source};
 pub use view::explanation;

@@ -116,10 +116,18 @@ impl Kernel for Routed {
     fn stop(&mut self, stopped: bool) -> Result<(), String> {
         self.stopped = stopped;
         if !stopped {
-            return Ok(());
+            // The plans come from the gateway again, the orders do not.
+            let orders: Vec<_> =
+                self.orders.iter().filter(|(prefix, _)| !self.expires.contains_key(prefix)).collect();
+            let mut windows = orders.iter().filter(|(_, order)| matches!(order, Override::Window(_)));
+            return windows.try_for_each(|(prefix, order)| self.order(prefix, Some(*order)));
         }
         let all: Vec<_> = self.expires.keys().copied().collect();
         all.iter().try_for_each(|prefix| self.remove(prefix))
+    }
+
+    fn widest(&self) -> u32 {
+        WIDEST
     }
 
     fn lost(&mut self) -> Result<u64, String> {

@@ -1,6 +1,5 @@
 //! The service: its state folder, its socket, its thread.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
 use std::net::SocketAddr;
@@ -11,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Gateway, Key, Logged, Settings};
+use firstflight_gateway::{Book, Gateway, Key, Logged, Origin, Settings};
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 use sd_notify::NotifyState;
@@ -19,13 +18,16 @@ use tokio::sync::oneshot;
 
 use crate::access::Groups;
 use crate::api::{Api, Message};
+use crate::audit::Denials;
 use crate::clock;
 use crate::engine::Engine;
 use crate::exchange::{Exchange, Sharing};
 use crate::journal::Journal;
 use crate::kernel::Kernel;
 use crate::metrics::Metrics;
-use crate::store::{Orders, Snapshot, Store};
+use crate::orders::Orders;
+use crate::source::Source;
+use crate::store::{Snapshot, Store};
 
 /// Files and sockets of the service.
 #[derive(Clone, Debug)]
@@ -54,6 +56,8 @@ pub struct Setup {
     pub share: Option<Sharing>,
     /// Mechanisms of this machine, one line each.
     pub tiers: Vec<String>,
+    /// Source of the settings.
+    pub source: Source,
 }
 
 /// The interface between the gateway of a site and those of its hosts.
@@ -101,13 +105,20 @@ pub fn serve(
         .create(state)
         .map_err(|error| Trouble::of("the state folder", state, &error))?;
     let log = state.join("decisions.jsonl");
-    let journal = Journal::open(&log, setup.journal_bytes)
+    let journal = Journal::open(&log, setup.journal_bytes, 1)
         .map_err(|error| Trouble::of("the decision log", &log, &error))?;
+    let mut operator = Orders::open(setup, kernel.widest())?;
     let metrics = Arc::new(Metrics::new());
     let (orders, inbox) = mpsc::channel::<Message>();
     let hosts = setup.site.as_ref().map_or(vec![], |site| site.hosts.clone());
-    let api =
-        Api { socket: socket.clone(), hosts, groups: setup.groups, metrics: Arc::clone(&metrics), orders };
+    let api = Api {
+        socket: socket.clone(),
+        hosts,
+        groups: setup.groups,
+        metrics: Arc::clone(&metrics),
+        orders,
+        denials: Arc::new(Denials::default()),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -121,7 +132,7 @@ pub fn serve(
     // The socket is also the lock that keeps a second gateway from the store.
     let listener =
         runtime.block_on(api.listen()).map_err(|error| Trouble::of("the socket", socket, &error))?;
-    let (store, gateway, stopped) = restore(setup, complain)?;
+    let (store, gateway) = restore(setup, &mut operator.book, complain)?;
     let record = |path: &PathBuf| {
         let mut first = String::new();
         Logged::begin(gateway.clone(), &mut first);
@@ -153,8 +164,7 @@ pub fn serve(
         started: now,
         next_tick: now,
         next_snapshot: Nanos(now.0 + setup.snapshot_every.0),
-        stopped,
-        silenced: BTreeSet::new(),
+        orders: operator,
         transfers: setup.transfers,
         idle: setup.idle,
         site: setup.site.clone(),
@@ -193,18 +203,27 @@ pub fn serve(
     })
 }
 
-/// Opens the store and loads what it has: the knowledge, the orders, and whether the operator stopped all plans. A store
-/// that cannot be read is kept under another name, and a new one begun.
-fn restore(setup: &Setup, complain: fn(&str)) -> Result<(Store, Gateway, bool), Trouble> {
+/// Opens the store and loads what it has: the knowledge, and the orders of the socket. A store that cannot be read is kept under
+/// another name, and a new one begun.
+fn restore(setup: &Setup, book: &mut Book, complain: fn(&str)) -> Result<(Store, Gateway), Trouble> {
     let path = setup.state.join("state.redb");
     let mut gateway = Gateway::new(setup.settings.clone());
     let found = Store::open(&path).and_then(|store| Ok((store.load()?, store)));
     let why = match found {
-        Ok((None, store)) => return Ok((store, gateway, false)),
-        Ok((Some(snapshot), store)) => match resume(&mut gateway, &snapshot) {
-            Ok(stopped) => return Ok((store, gateway, stopped)),
-            Err(why) => why,
-        },
+        Ok((None, store)) => return Ok((store, gateway)),
+        Ok((Some(snapshot), store)) => {
+            take_orders(book, &snapshot.orders, complain);
+            let age = Nanos(clock::wall().saturating_sub(snapshot.taken));
+            let loaded = gateway.load(&snapshot.state, clock::since_boot(), age);
+            // The orders count whether or not the knowledge can be read.
+            for prefix in book.prefixes() {
+                gateway.order(prefix, book.in_force(&prefix), &mut vec![]);
+            }
+            match loaded {
+                Ok(()) => return Ok((store, gateway)),
+                Err(why) => why.to_string(),
+            }
+        }
         Err(error) => error.to_string(),
     };
     let aside = setup.state.join(format!("state.redb.unreadable-{}", clock::wall() / 1_000_000_000));
@@ -213,17 +232,19 @@ fn restore(setup: &Setup, complain: fn(&str)) -> Result<(Store, Gateway, bool), 
         .map_err(|error| trouble(&format!("{why}; and it cannot be set aside: {error}")))?;
     complain(&format!("{why}; kept as {}, and a new one begun", aside.display()));
     let store = Store::open(&path).map_err(|error| trouble(&error))?;
-    Ok((store, gateway, false))
+    let orders = Snapshot { taken: clock::wall(), state: gateway.save(), orders: book.text() };
+    store.save(&orders).map_err(|error| trouble(&error))?;
+    Ok((store, gateway))
 }
 
-/// Gives the gateway the knowledge and the orders of a snapshot; answers whether the operator stopped all plans. On an
-/// error the gateway is as before.
-fn resume(gateway: &mut Gateway, Snapshot { taken, state, orders }: &Snapshot) -> Result<bool, String> {
-    let orders = Orders::read(orders).ok_or("the orders in the store cannot be read")?;
-    let age = Nanos(clock::wall().saturating_sub(*taken));
-    gateway.load(state, clock::since_boot(), age).map_err(|error| error.to_string())?;
-    for (prefix, order) in orders.orders {
-        gateway.order(prefix, Some(order), &mut vec![]);
+/// Takes the saved orders of the socket, and names those that cannot be read or do not count.
+fn take_orders(book: &mut Book, saved: &str, complain: fn(&str)) {
+    for line in book.read(saved) {
+        complain(&format!("the saved order {line:?} cannot be read; it is kept, and does not count"));
     }
-    Ok(orders.stopped)
+    for kept in book.kept() {
+        if let (Origin::Socket(_), Some(why)) = (&kept.origin, &kept.why_not) {
+            complain(&format!("the saved order {} {} does not count: {why}", kept.prefix, kept.order));
+        }
+    }
 }

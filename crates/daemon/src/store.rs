@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use firstflight_gateway::Override;
-use firstflight_paths::Prefix;
 use redb::{Database, TableDefinition};
 
 /// The snapshot and the wall time at which it was taken.
@@ -34,49 +32,8 @@ pub(crate) struct Snapshot {
     pub(crate) taken: u64,
     /// The state, as `Gateway::save` made it.
     pub(crate) state: Vec<u8>,
-    /// The operator's orders, [`Orders::text`].
+    /// The operator's orders, `firstflight_gateway::Book::text`.
     pub(crate) orders: String,
-}
-
-/// The operator's orders, which outlive the process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Orders {
-    /// Whether no plan is to be used.
-    pub(crate) stopped: bool,
-    /// By prefix.
-    pub(crate) orders: Vec<(Prefix, Override)>,
-}
-
-impl Orders {
-    /// As text: `stop`, or a prefix and `off`, `freeze` or a window, one on each line.
-    pub(crate) fn text(&self) -> String {
-        let stop = self.stopped.then(|| "stop\n".to_owned());
-        let lines = self.orders.iter().map(|(prefix, order)| match order {
-            Override::Window(window) => format!("{prefix} {window}\n"),
-            Override::Freeze => format!("{prefix} freeze\n"),
-            Override::Off => format!("{prefix} off\n"),
-        });
-        stop.into_iter().chain(lines).collect()
-    }
-
-    /// Reads [`Orders::text`]; [`None`] for any other text.
-    pub(crate) fn read(text: &str) -> Option<Self> {
-        let mut found = Self::default();
-        for line in text.lines() {
-            if line == "stop" {
-                found.stopped = true;
-                continue;
-            }
-            let (prefix, order) = line.split_once(' ')?;
-            let order = match order {
-                "off" => Override::Off,
-                "freeze" => Override::Freeze,
-                window => Override::Window(window.parse().ok()?),
-            };
-            found.orders.push((prefix.parse().ok()?, order));
-        }
-        Some(found)
-    }
 }
 
 impl Store {
@@ -139,29 +96,5 @@ impl Store {
         }
         transaction.commit()?;
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn orders_are_read_as_they_were_written_and_other_texts_are_refused() {
-        let order = |prefix: &str, order| (prefix.parse().expect("a prefix"), order);
-        let orders = Orders {
-            stopped: true,
-            orders: vec![
-                order("192.0.2.0/24", Override::Window(20)),
-                order("2001:db8::/32", Override::Off),
-                order("0.0.0.0/0", Override::Freeze),
-            ],
-        };
-        assert_eq!(orders.text(), "stop\n192.0.2.0/24 20\n2001:db8::/32 off\n0.0.0.0/0 freeze\n");
-        assert_eq!(Orders::read(&orders.text()), Some(orders));
-        assert_eq!(Orders::read(""), Some(Orders::default()));
-        for other in ["192.0.2.0/24", "192.0.2.1/24 off", "192.0.2.0/24 on"] {
-            assert_eq!(Orders::read(other), None, "{other}");
-        }
     }
 }

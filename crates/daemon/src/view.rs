@@ -61,7 +61,8 @@ pub(crate) fn plan(plan: &Plan, at: Nanos) -> Value {
     })
 }
 
-fn order(order: Override) -> Value {
+/// An order of the operator.
+pub(crate) fn order(order: Override) -> Value {
     match order {
         Override::Window(window) => json!({ "set": window }),
         Override::Freeze => json!("freeze"),

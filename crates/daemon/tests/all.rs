@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+mod orders;
 mod service;
 mod site;
 mod transfers;

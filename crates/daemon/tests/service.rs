@@ -249,7 +249,7 @@ fn bad_requests_get_one_line_and_a_second_gateway_is_refused() {
     let why = refusal(service.client.post("/v1/off", &json!({ "prefix": "192.0.2.1/24" })));
     assert!(why.contains("192.0.2.0/24"), "{why}");
     let why = refusal(service.client.post("/v1/set", &json!({ "prefix": "192.0.2.0/24", "window": 1000 })));
-    assert_eq!(why, "a window of 1000 segments; expected 1 to 45, the configuration's limit");
+    assert_eq!(why, "a first window of 1000 segments; expected 10 to 45");
     assert!(refusal(service.client.get("/v1/nothing")).contains("no such path"));
 
     let second = serve(&setup(&scratch.0, Mode::Observe), Box::new(Played::default()), || true, |_| ());

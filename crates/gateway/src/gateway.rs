@@ -247,6 +247,11 @@ impl Gateway {
         self.table.iter().filter(move |_| plans).filter_map(|entry| entry.plan(&self.knowledge.settings))
     }
 
+    /// The order that counts for an address, with its prefix.
+    pub fn ordered(&self, address: IpAddr) -> Option<(Prefix, Override)> {
+        self.knowledge.orders.covering(&Prefix::around(address, 128))
+    }
+
     /// The order that counts for a prefix.
     pub fn order_for(&self, prefix: &Prefix) -> Option<Override> {
         self.knowledge.orders.of(prefix)

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
+use firstflight_scenario::calendar;
 
 use crate::settings::Override;
 
@@ -83,6 +84,11 @@ pub struct By {
 }
 
 impl By {
+    /// Its time as `2024-10-10T13:55:36.250Z`.
+    pub fn time(&self) -> String {
+        calendar::show(self.at)
+    }
+
     /// The name of a process as a word: at most 32 letters, digits and `-_./+:@`; any other byte becomes `_`.
     pub fn name(comm: &[u8]) -> Option<String> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./+:@".contains(&byte);
@@ -299,6 +305,11 @@ impl Book {
     /// Prefixes of the orders of the socket.
     pub fn prefixes(&self) -> Vec<Prefix> {
         self.socket.keys().copied().collect()
+    }
+
+    /// Whether the socket has as many orders as may be, and none for this prefix.
+    pub fn is_full(&self, prefix: &Prefix) -> bool {
+        self.socket.len() >= MOST_ORDERS && !self.socket.contains_key(prefix)
     }
 
     /// The order that counts for exactly this prefix.

@@ -34,6 +34,20 @@ pub fn stamp(text: &[u8]) -> Option<Nanos> {
     since_1970(seconds(date, clock)? - zone(rest.trim_ascii())?, nanos)
 }
 
+/// A time since 1970 as `2024-10-10T13:55:36.250Z` (RFC 3339, UTC), cut to milliseconds.
+pub fn show(time: Nanos) -> String {
+    let (seconds, millis) = ((time.0 / 1_000_000_000) as i64, time.0 / 1_000_000 % 1000);
+    let (day, second) = (seconds / 86_400, seconds % 86_400);
+    let mut year = 1970 + day / 366;
+    while days(year + 1, 1, 1) <= day {
+        year += 1;
+    }
+    let month = (1..=12).rev().find(|month| days(year, *month, 1) <= day).expect("January has begun");
+    let date = day - days(year, month, 1) + 1;
+    let (hour, minute) = (second / 3600, second / 60 % 60);
+    format!("{year}-{month:02}-{date:02}T{hour:02}:{minute:02}:{:02}.{millis:03}Z", second % 60)
+}
+
 /// Nanoseconds of a fraction of a second, if the text begins with one, and the rest of the text. Digits behind the ninth are cut.
 pub fn fraction(text: &[u8]) -> Option<(u32, &[u8])> {
     let Some((b'.' | b',', digits)) = text.split_first() else { return Some((0, text)) };
@@ -121,6 +135,25 @@ mod tests {
             ("2553-12-31T23:59:59Z", 18_429_292_799_000_000_000),
         ] {
             assert_eq!(stamp(text.as_bytes()), Some(Nanos(expected)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_since_1970_is_shown_as_its_stamp() {
+        // `date -u -d '2024-02-29T12:34:56' +%s` and so on.
+        for (seconds, shown) in [
+            (0, "1970-01-01T00:00:00.250Z"),
+            (951_782_399, "2000-02-28T23:59:59.250Z"),
+            (1_709_210_096, "2024-02-29T12:34:56.250Z"),
+            (1_735_689_599, "2024-12-31T23:59:59.250Z"),
+            (1_735_689_600, "2025-01-01T00:00:00.250Z"),
+            (18_429_292_799, "2553-12-31T23:59:59.250Z"),
+        ] {
+            assert_eq!(show(Nanos(seconds * 1_000_000_000 + 250_999_999)), shown);
+        }
+        for day in 0..213_000_u64 {
+            let noon = Nanos((day * 86_400 + 43_200) * 1_000_000_000);
+            assert_eq!(stamp(show(noon).as_bytes()), Some(noon), "day {day}");
         }
     }
 

@@ -5,16 +5,17 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use firstflight_contract::Nanos;
-use firstflight_daemon::{Groups, Kernel, Routed, Setup, Sharing, Site, serve};
-use firstflight_gateway::{Configuration, Key, Mode};
+use firstflight_daemon::{Fresh, Groups, Kernel, Routed, Setup, Sharing, Site, Source, serve};
+use firstflight_gateway::{Configuration, Key, MOST_ORDERS, Mode};
 use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers, Transfers};
 use firstflight_scenario::file::read_text;
 
-use super::read;
+use super::{check, read};
 use crate::failure::{Failure, wrong_at};
 use crate::interrupt;
 use crate::output::{complain, show};
@@ -94,6 +95,16 @@ enum Mechanism {
     Routes,
 }
 
+impl ModeWord {
+    fn mode(self) -> Mode {
+        match self {
+            Self::Observe => Mode::Observe,
+            Self::Advise => Mode::Advise,
+            Self::Enforce => Mode::Enforce,
+        }
+    }
+}
+
 impl Common {
     fn configuration(&self) -> Result<Configuration, Failure> {
         let mut configuration = configuration(self.config.as_deref())?;
@@ -104,28 +115,33 @@ impl Common {
     }
 }
 
+/// The file of a configuration: this one, else the usual one if it exists.
+pub(super) fn place(file: Option<&Path>) -> Option<&Path> {
+    let usual = Path::new(CONFIGURATION);
+    file.or_else(|| usual.exists().then_some(usual))
+}
+
 /// The configuration in this file, else in the usual one if it exists, else the defaults.
 pub(super) fn configuration(file: Option<&Path>) -> Result<Configuration, Failure> {
-    let usual = Path::new(CONFIGURATION);
-    let Some(file) = file.or_else(|| usual.exists().then_some(usual)) else {
-        return Ok(Configuration::default());
-    };
+    let Some(file) = place(file) else { return Ok(Configuration::default()) };
     let text = read_text(file, LARGEST).map_err(|error| wrong_at(file.display(), error))?;
     Ok(Configuration::parse(&text, &file.display().to_string())?)
 }
 
 pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let configuration = options.common.configuration()?;
+    let source = source(
+        &configuration,
+        options.common.config.as_deref(),
+        options.common.cgroup.clone(),
+        options.mode.map(|mode| (mode.mode(), "--mode")),
+    );
     let share = configuration.share.as_ref().map(Sharing::open).transpose().map_err(Failure::new)?;
     let transfers = transfers(&configuration);
     let (groups, site) = (groups(&configuration)?, site(&configuration)?);
     let Configuration { mut settings, cgroup, state, socket, idle, retreat, .. } = configuration;
     if let Some(mode) = options.mode {
-        settings.mode = match mode {
-            ModeWord::Observe => Mode::Observe,
-            ModeWord::Advise => Mode::Advise,
-            ModeWord::Enforce => Mode::Enforce,
-        };
+        settings.mode = mode.mode();
     }
     settings.secret = secret()?;
     let tiers = Tiers::detect();
@@ -173,12 +189,13 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         site,
         share,
         tiers,
+        source,
     };
     show(&format!(
         "The gateway serves {}, for the connections of {}; its mode is {}, its mechanism {used}.\n",
         setup.socket.display(),
         cgroup.as_ref().map_or("this machine".to_owned(), |folder| folder.display().to_string()),
-        mode_word(setup.settings.mode)
+        setup.settings.mode.label()
     ))?;
     interrupt::while_serving(|| serve(&setup, kernel, interrupt::stopped, |line| complain(line)))
         .map_err(Failure::new)
@@ -205,11 +222,40 @@ fn transfers(configuration: &Configuration) -> Option<Transfers> {
     wanted.apply.then_some(Transfers { ssthresh: wanted.ssthresh })
 }
 
-pub(super) fn mode_word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Observe => "observe",
-        Mode::Advise => "advise",
-        Mode::Enforce => "enforce",
+/// How the configuration of a running gateway is read again. A cgroup of the command line, and `mode` with the reason why it is fixed,
+/// rule over those of the file.
+pub(super) fn source(
+    started: &Configuration,
+    file: Option<&Path>,
+    cgroup: Option<PathBuf>,
+    mode: Option<(Mode, &'static str)>,
+) -> Source {
+    let asked = Some(interrupt::hung_up as fn() -> bool);
+    let Some(file) = place(file) else { return Source { asked, ..Source::default() } };
+    let (before, path) = (started.clone(), file.to_owned());
+    let reread = move || {
+        let read = configuration(Some(&path)).and_then(|found| check::whole(&found).map(|()| found));
+        let mut found = read.map_err(|failure| match failure {
+            Failure::Because(why) => why,
+            _ => unreachable!("nothing is printed"),
+        })?;
+        if cgroup.is_some() {
+            found.cgroup.clone_from(&cgroup);
+        }
+        let mut needs_restart: Vec<_> = found.needs_restart(&before).into_iter().map(str::to_owned).collect();
+        if let Some((mode, why)) = mode {
+            if found.settings.mode != before.settings.mode {
+                needs_restart.push(format!("mode (because of {why})"));
+            }
+            found.settings.mode = mode;
+        }
+        Ok(Fresh { settings: found.settings, orders: found.orders, needs_restart })
+    };
+    Source {
+        file: Some(file.to_owned()),
+        orders: started.orders.clone(),
+        reread: Some(Arc::new(reread)),
+        asked,
     }
 }
 
@@ -262,6 +308,8 @@ pub(super) fn load(options: &Load) -> Result<(), Failure> {
     setup.bits = settings.bits;
     setup.parts = settings.split;
     setup.plans = settings.prefixes;
+    // Those of the configuration and those of the socket.
+    setup.overrides = 2 * MOST_ORDERS as u32;
     setup.transfers = transfers;
     (setup.idle, setup.retreat) = (idle, retreat);
     Hooks::load(&setup).and_then(|hooks| hooks.hand_over(&UnixStream::from(to))).map_err(Failure::new)

@@ -80,6 +80,12 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         (None, Some(file)) => learn(options, file, &hosts, configuration.settings),
         (None, None) => unreachable!("one of the two is required"),
         (Some(interface), _) => {
+            let source = run::source(
+                &configuration,
+                options.config.as_deref(),
+                None,
+                Some((Mode::Advise, "gateway site")),
+            );
             configuration.settings.secret = run::secret()?;
             let site = run::site(&configuration)?;
             let socket = options.socket.clone().unwrap_or_else(|| configuration.socket.clone());
@@ -98,6 +104,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
                 share: None,
                 site,
                 tiers: vec![format!("in use: packets of {interface}")],
+                source,
             };
             show(&format!("The gateway serves {}, and learns from {interface}.\n", setup.socket.display()))?;
             interrupt::while_serving(|| {

@@ -15,21 +15,21 @@ use super::common::Scratch;
 use super::{Cgroup, Gateway, ask};
 
 /// Linux's initial window (RFC 6928), and the one that the operator orders here.
-const STOCK: u32 = 10;
-const ORDERED: u32 = 20;
-const SOCKET: [&str; 2] = ["--socket", "gateway.sock"];
+pub(super) const STOCK: u32 = 10;
+pub(super) const ORDERED: u32 = 20;
+pub(super) const SOCKET: [&str; 2] = ["--socket", "gateway.sock"];
 
 /// The process is in one cgroup at a time, so tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// This process within the cgroup of the gateway, and back where it was at the end.
-struct Inside {
+pub(super) struct Inside {
     home: PathBuf,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl Inside {
-    fn enter(cgroup: &Cgroup) -> io::Result<Self> {
+    pub(super) fn enter(cgroup: &Cgroup) -> io::Result<Self> {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let own = fs::read_to_string("/proc/self/cgroup")?;
         let own = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default().to_owned();
@@ -74,7 +74,7 @@ fn first_window() -> u32 {
 
 /// The same, until a connection begins with this window: a few per cent are held out, and a second may pass until the gateway
 /// shows that it lives.
-fn until_window(expected: u32, within: Duration, when: &str) {
+pub(super) fn until_window(expected: u32, within: Duration, when: &str) {
     let end = Instant::now() + within;
     loop {
         let window = first_window();
@@ -88,13 +88,13 @@ fn until_window(expected: u32, within: Duration, when: &str) {
 }
 
 /// Several connections, each as the stack starts it.
-fn stock(when: &str) {
+pub(super) fn stock(when: &str) {
     for _ in 0..3 {
         assert_eq!(first_window(), STOCK, "{when}");
     }
 }
 
-fn command(scratch: &Scratch, cgroup: &Cgroup) -> Command {
+pub(super) fn command(scratch: &Scratch, cgroup: &Cgroup) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstflight"));
     command.args(["gateway", "run", "--mode", "enforce", "--state", "state", "--config", "gateway.toml"]);
     command.args(SOCKET).arg("--cgroup").arg(&cgroup.0).current_dir(scratch.path());
@@ -107,7 +107,7 @@ fn answers(scratch: &Scratch) -> bool {
 }
 
 /// Waits until the gateway answers; gives back what it said if it ended instead.
-fn ready(mut child: Child, scratch: &Scratch) -> Result<Gateway, Output> {
+pub(super) fn ready(mut child: Child, scratch: &Scratch) -> Result<Gateway, Output> {
     for _ in 0..1500 {
         if child.try_wait().expect("a child").is_some() {
             return Err(child.wait_with_output().expect("its output"));

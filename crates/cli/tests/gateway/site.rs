@@ -14,7 +14,7 @@ use firstflight::recording::{Event, FlowRecording, Metrics};
 use firstflight::{Run, Scenario};
 use firstflight_capture::{Connection, Room, Watch, for_each};
 use firstflight_contract::Nanos;
-use firstflight_daemon::{Client, Groups, Kernel, Mirror, Setup, Site, serve};
+use firstflight_daemon::{Client, Groups, Kernel, Mirror, Setup, Site, Source, serve};
 use firstflight_gateway::{Connection as Report, Gateway, Key, Mode, Plan, Settings, typical};
 use firstflight_lab::{Cable, Netns, TcpInfo};
 use firstflight_paths::Prefix;
@@ -263,6 +263,7 @@ fn a_request_pushes_what_the_site_knows_to_the_host_that_is_asked() {
             record: None,
             transfers: None,
             idle: false,
+            source: Source::default(),
             share: None,
             site: Some(Site {
                 listen: address.parse().expect("an address"),

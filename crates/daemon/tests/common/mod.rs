@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_daemon::{Client, Groups, Kernel, Setup, serve};
+use firstflight_daemon::{Client, Groups, Kernel, Setup, Source, serve};
 use firstflight_gateway::{Connection, Mode, Override, Plan, Settings, TransferPlan, typical};
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
@@ -24,6 +24,8 @@ pub(crate) struct Told {
     pub(crate) transfers: Vec<(u64, TransferPlan)>,
     pub(crate) orders: Vec<(Prefix, Override)>,
     pub(crate) stopped: bool,
+    /// Prefix for whose order there is no room.
+    pub(crate) full: Option<Prefix>,
     pub(crate) renewals: u32,
     pub(crate) adoptions: u32,
 }
@@ -69,10 +71,13 @@ impl Kernel for Played {
 
     fn order(&mut self, prefix: &Prefix, order: Option<Override>) -> Result<(), String> {
         self.told(|told| {
+            if told.full == Some(*prefix) && order.is_some() {
+                return Err(format!("no room for {prefix}"));
+            }
             told.orders.retain(|(other, _)| other != prefix);
             told.orders.extend(order.map(|order| (*prefix, order)));
-        });
-        Ok(())
+            Ok(())
+        })
     }
 
     fn renew(&mut self) -> Result<(), String> {
@@ -142,6 +147,7 @@ pub(crate) fn setup(folder: &Path, mode: Mode) -> Setup {
         site: None,
         share: None,
         tiers: vec!["sock_ops: played".to_owned()],
+        source: Source::default(),
     }
 }
 
