@@ -100,6 +100,14 @@ struct Manual {
 impl Cli {
     /// Runs the command.
     pub(crate) fn execute(self) -> Result<(), Failure> {
+        // Each thread has the rights of its start, so that a service starts none before it has given up its own.
+        #[cfg(target_os = "linux")]
+        let later = matches!(&self.command, Command::Gateway(options) if options.serves());
+        #[cfg(not(target_os = "linux"))]
+        let later = false;
+        if !later {
+            crate::interrupt::clean_up_on_signals();
+        }
         match self.command {
             Command::Compare(options) => compare::execute(&options),
             Command::Capture(options) => capture::execute(&options),

@@ -84,6 +84,17 @@ Examples:
     Replay(Replay),
 }
 
+impl Options {
+    /// Whether the command is a service, which gives up its rights.
+    pub(crate) fn serves(&self) -> bool {
+        match &self.command {
+            Command::Run(_) => true,
+            Command::Site(options) => options.serves(),
+            _ => false,
+        }
+    }
+}
+
 /// The socket of a running gateway.
 #[derive(Debug, Args)]
 struct Socket {
@@ -348,13 +359,13 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Writes a file whole, and returns the places of what was written.
+/// Writes a file whole, which only its owner may read, and returns the places of what was written.
 fn write(file: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, Failure> {
     let name = file.file_name().and_then(|name| name.to_str());
     let name = name.ok_or_else(|| wrong_at(file.display(), "not the name of a file"))?;
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut folder = Folder::open(folder.unwrap_or(Path::new(".")))?;
-    folder.stage(name, |out| out.write_all(bytes))?;
+    folder.stage_private(name, |out| out.write_all(bytes))?;
     Ok(folder.commit()?)
 }
 
@@ -451,6 +462,15 @@ fn explained(found: &Value) -> String {
             estimate["hosts"],
             estimate["hosts_measured_to_the_limit"],
             estimate["samples"],
+        );
+    }
+    for heard in found["from"].as_array().into_iter().flatten() {
+        text += &format!(
+            "from {:<11} at least {:.1} segments, {:.0} s ago; weight {}\n",
+            word(&heard["host"]),
+            heard["window_segments_at_least"].as_f64().unwrap_or(0.0),
+            heard["age_s"].as_f64().unwrap_or(0.0),
+            heard["weight"],
         );
     }
     let plan = &found["plan"];

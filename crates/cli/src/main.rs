@@ -35,7 +35,6 @@ use cli::Cli;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    interrupt::clean_up_on_signals();
     firstflight_report::discard_on_panic();
     let done = match Cli::try_parse() {
         Ok(cli) => cli.execute(),

@@ -3,8 +3,9 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
 
-use tokio::net::UnixStream;
+use rustix::net::sockopt::socket_peercred;
 
 /// Groups whose members may use the socket, besides root and the user of the daemon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,6 +86,8 @@ impl Right {
 pub(crate) struct Peer {
     /// Its user.
     pub(crate) user: u32,
+    /// Whether it is this process.
+    pub(crate) own: bool,
     /// Its groups, with the supplementary ones.
     pub(crate) groups: Vec<u32>,
 }
@@ -92,14 +95,16 @@ pub(crate) struct Peer {
 impl Peer {
     /// Reads the credentials of the process that connected; they are those of the moment of `connect`.
     pub(crate) fn of(stream: &UnixStream) -> io::Result<Self> {
-        let credentials = stream.peer_cred()?;
+        let credentials = socket_peercred(stream)?;
         let mut groups = supplementary(stream)?;
-        groups.push(credentials.gid());
-        Ok(Self { user: credentials.uid(), groups })
+        groups.push(credentials.gid.as_raw());
+        let own = credentials.pid.as_raw_nonzero().get().cast_unsigned() == std::process::id();
+        Ok(Self { user: credentials.uid.as_raw(), own, groups })
     }
 
-    /// Whether this peer has a right: root, the daemon's user and the admin group have every one.
-    pub(crate) fn may(&self, right: Right, daemon: u32, groups: &Groups) -> bool {
+    /// Whether this peer has a right: root, the user that started the gateway and the admin group have every one. The user that
+    /// the gateway became has none, because other services may have the same; this process itself may read.
+    pub(crate) fn may(&self, right: Right, starter: u32, groups: &Groups) -> bool {
         let member = |group: Option<u32>| group.is_some_and(|group| self.groups.contains(&group));
         let own = match right {
             Right::Read => groups.read,
@@ -107,7 +112,8 @@ impl Peer {
             Right::Observe => return true,
             Right::Change => None,
         };
-        self.user == 0 || self.user == daemon || member(groups.admin) || member(own)
+        let own_question = self.own && right == Right::Read;
+        self.user == 0 || self.user == starter || own_question || member(groups.admin) || member(own)
     }
 }
 
@@ -148,10 +154,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn root_the_daemons_user_and_the_admin_group_may_do_all_the_other_groups_one_thing_each() {
+    fn root_the_user_that_started_it_and_the_admin_group_may_do_all_the_other_groups_one_thing_each() {
         let groups = Groups { read: Some(50), admin: Some(60), plan: Some(70) };
         let rights = |user, groups_of: &[u32], groups| {
-            let peer = Peer { user, groups: groups_of.to_vec() };
+            let peer = Peer { user, own: false, groups: groups_of.to_vec() };
             [Right::Read, Right::Plan, Right::Change].map(|right| peer.may(right, 990, &groups))
         };
         assert_eq!(rights(0, &[0], groups), [true; 3]);
@@ -177,13 +183,13 @@ mod tests {
         );
     }
 
-    #[tokio::test(flavor = "current_thread")]
-    async fn the_kernel_states_user_and_groups_of_the_peer() {
+    #[test]
+    fn the_kernel_states_user_and_groups_of_the_peer() {
         let (here, _there) = UnixStream::pair().expect("a pair of sockets");
         let peer = Peer::of(&here).expect("credentials");
         // SAFETY: getuid and getgid have no conditions.
         let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
-        assert_eq!(peer.user, user);
+        assert_eq!((peer.user, peer.own), (user, true));
         assert!(peer.groups.contains(&group));
     }
 }

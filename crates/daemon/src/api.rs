@@ -3,41 +3,53 @@
 use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use axum::extract::connect_info::Connected;
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Json, Path as Part, Query, Request, State};
+use axum::body::{Body, Bytes};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::serve::IncomingStream;
-use axum::{Router, serve};
+use axum::{Json, Router};
 use firstflight_contract::Nanos;
 use firstflight_gateway::{By, Rule, Transfer};
 use firstflight_paths::Prefix;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::access::{Groups, Peer, Right};
 use crate::audit::{self, CALLER, Denials};
 use crate::clock;
+use crate::door;
+use crate::limits::{self, Owner, Place, Places};
 use crate::metrics::Metrics;
-
-/// Largest body of a request, bytes: an exported state of a million prefixes is smaller.
-const LARGEST_BODY: usize = 1 << 30;
+use crate::service::Trouble;
 
 /// Path of plans for transfers.
 pub(crate) const PLAN: &str = "/v1/plan";
 /// Path of the state.
 const EXPORT: &str = "/v1/export";
+/// Path of a state that replaces the own one.
+const IMPORT: &str = "/v1/import";
 /// Path of observations that others bring, and, with an address behind it, of own ones.
 pub(crate) const OBSERVATION: &str = "/v1/observation";
+/// Prefixes in an answer for which the answers of others do not wait.
+const FEW: usize = 100;
+/// Time for the answers that are being made when the gateway ends.
+const LAST_ANSWERS: Duration = Duration::from_millis(300);
+
+/// Whether the answer at a path is everything learned.
+pub(crate) fn is_state(path: &str) -> bool {
+    path == EXPORT
+}
 
 /// A question or an order to the gateway's thread.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +98,30 @@ pub(crate) enum Order {
     },
 }
 
+impl Order {
+    /// Whether it is an order of the operator, which waits for no question.
+    fn changes(&self) -> bool {
+        match self {
+            Self::Status
+            | Self::Orders
+            | Self::Prefixes(_)
+            | Self::Explain(_)
+            | Self::Plan(..)
+            | Self::Observation(_)
+            | Self::Observed(_)
+            | Self::Export => false,
+            Self::Set { .. }
+            | Self::Freeze(_)
+            | Self::Off(_)
+            | Self::Release(_)
+            | Self::Import(_)
+            | Self::Undo
+            | Self::Reload
+            | Self::Denied { .. } => true,
+        }
+    }
+}
+
 /// An answer of the gateway's thread: JSON or bytes, or the reason of a refusal.
 pub(crate) type Answer = Result<Content, String>;
 
@@ -109,33 +145,88 @@ pub(crate) struct Message {
     pub(crate) reply: oneshot::Sender<Answer>,
 }
 
-/// The socket, its rights, and its way to the gateway's thread.
+/// Listeners of the gateway. They are opened with the rights of the process that started it.
+#[derive(Debug)]
+pub struct Doors {
+    own: std::os::unix::net::UnixListener,
+    file: SocketFile,
+    /// For other hosts.
+    others: Option<std::net::TcpListener>,
+    /// User that started the gateway.
+    starter: u32,
+}
+
+impl Doors {
+    /// Listens on the socket, whose folder is made if it is missing, and at the address for other hosts. A socket file that no
+    /// process serves is replaced.
+    ///
+    /// # Errors
+    /// Another process serves the socket, its folder cannot be written, or the address is not of this host, or in use.
+    pub fn open(socket: &Path, others: Option<SocketAddr>) -> Result<Self, Trouble> {
+        let trouble = |error| Trouble::of("the socket", socket, &error);
+        limits::descriptors().map_err(trouble)?;
+        let listen = |at: SocketAddr| {
+            let failed = |error| Trouble::of("the address of the site", Path::new(&at.to_string()), &error);
+            let listener = std::net::TcpListener::bind(at).map_err(failed)?;
+            listener.set_nonblocking(true).map_err(failed).map(|()| listener)
+        };
+        let others = others.map(listen).transpose()?;
+        let own = Self::listen(socket).map_err(trouble)?;
+        // SAFETY: geteuid has no conditions.
+        let starter = unsafe { libc::geteuid() };
+        Ok(Self { own, file: SocketFile(socket.to_owned()), others, starter })
+    }
+
+    fn listen(socket: &Path) -> io::Result<std::os::unix::net::UnixListener> {
+        if std::os::unix::net::UnixStream::connect(socket).is_ok() {
+            let why = format!("another gateway serves {}", socket.display());
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
+        }
+        remove_socket(socket)?;
+        if let Some(folder) = socket.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+        }
+        let listener = std::os::unix::net::UnixListener::bind(socket)?;
+        // Every user may connect, so that one without rights gets an error that names them. Each request is checked.
+        fs::set_permissions(socket, fs::Permissions::from_mode(0o666))?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    }
+}
+
+/// The file of a socket, removed with the value. Where the daemon's user may not write, it stays; the next gateway replaces it.
+#[derive(Debug)]
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _ = remove_socket(&self.0);
+    }
+}
+
+/// The rights of the socket, and its way to the gateway's thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Api {
-    pub(crate) socket: PathBuf,
-    /// Hosts that may ask by TCP.
-    pub(crate) hosts: Vec<Prefix>,
+    /// Hosts that may ask by TCP; [`None`] without a site.
+    pub(crate) hosts: Option<Vec<Prefix>>,
     pub(crate) groups: Groups,
+    /// User that started the gateway, and has every right.
+    pub(crate) starter: u32,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) orders: mpsc::Sender<Message>,
-    pub(crate) denials: Arc<Denials>,
-}
-
-impl Connected<IncomingStream<'_, UnixListener>> for Caller {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
-        Peer::of(stream.io()).map_or(Self::Unknown, |peer| Self::Process(peer, audit::caller(stream.io())))
-    }
-}
-
-impl Connected<IncomingStream<'_, TcpListener>> for Caller {
-    fn connect_info(stream: IncomingStream<'_, TcpListener>) -> Self {
-        Self::Host(stream.remote_addr().ip().to_canonical())
-    }
+    /// Bound of the audit lines of refused orders.
+    denials: Arc<Denials>,
+    /// Largest import, bytes.
+    pub(crate) import: usize,
+    /// Turns of the questions: one at a time is with the gateway's thread, so that an order waits for no other.
+    questions: Arc<Semaphore>,
+    /// Turns of the answers and imports that may be large: one for administrators, one for all others.
+    large: [Arc<Semaphore>; 2],
 }
 
 /// Origin of a request.
 #[derive(Clone, Debug)]
-enum Caller {
+pub(crate) enum Caller {
     /// A process of this host.
     Process(Peer, By),
     /// A process whose credentials the kernel did not state.
@@ -145,81 +236,151 @@ enum Caller {
 }
 
 impl Api {
-    /// Listens on the socket. A socket file that no process serves is replaced.
-    ///
-    /// # Errors
-    /// Another process serves the socket, or its folder cannot be written.
-    pub(crate) async fn listen(&self) -> io::Result<UnixListener> {
-        if UnixStream::connect(&self.socket).await.is_ok() {
-            let why = format!("another gateway serves {}", self.socket.display());
-            return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
+    pub(crate) fn new(
+        doors: &Doors,
+        hosts: Option<Vec<Prefix>>,
+        groups: Groups,
+        import: usize,
+        metrics: Arc<Metrics>,
+        orders: mpsc::Sender<Message>,
+    ) -> Self {
+        let one = || Arc::new(Semaphore::new(1));
+        let (questions, large) = (one(), [one(), one()]);
+        Self {
+            hosts,
+            groups,
+            starter: doors.starter,
+            metrics,
+            orders,
+            denials: Arc::default(),
+            import,
+            questions,
+            large,
         }
-        remove_socket(&self.socket)?;
-        let listener = UnixListener::bind(&self.socket)?;
-        // Every user may connect, so that one without rights gets an error that names them. Each request is checked.
-        fs::set_permissions(&self.socket, fs::Permissions::from_mode(0o666))?;
-        Ok(listener)
     }
 
-    /// Listens at an address for other hosts.
-    ///
-    /// # Errors
-    /// The address is not of this host, or in use.
-    pub(crate) async fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
-        TcpListener::bind(address).await
+    /// Serves requests until `end` completes, then removes the socket file.
+    pub(crate) async fn serve(self, doors: Doors, end: oneshot::Receiver<()>) -> io::Result<()> {
+        let Doors { own, file, others, .. } = doors;
+        let (places, routes) = (Places::default(), self.clone().routes());
+        let process = |raw: &std::os::unix::net::UnixStream| {
+            let caller =
+                Peer::of(raw).map_or(Caller::Unknown, |peer| Caller::Process(peer, audit::caller(raw)));
+            let owner = self.owner(&caller);
+            (caller, owner)
+        };
+        let host = |raw: &std::net::TcpStream| {
+            let none = IpAddr::from([0, 0, 0, 0]);
+            let caller = Caller::Host(raw.peer_addr().map_or(none, |peer| peer.ip().to_canonical()));
+            let owner = self.owner(&caller);
+            (caller, owner)
+        };
+        let result = tokio::select! {
+            ended = door::open(own, places.clone(), routes.clone(), process) => ended,
+            ended = async {
+                match others {
+                    Some(others) => door::open(others, places.clone(), routes, host).await,
+                    None => std::future::pending().await,
+                }
+            } => ended,
+            _ = end => Ok(()),
+        };
+        // Before the next gateway can make its own.
+        drop(file);
+        let until = Instant::now() + LAST_ANSWERS;
+        while places.taken_now() > 0 && Instant::now() < until {
+            sleep(Duration::from_millis(5)).await;
+        }
+        result
     }
 
-    /// Serves requests, from other hosts too where there is a listener for them, until `end` completes, then removes the
-    /// socket file.
-    pub(crate) async fn serve(
-        self,
-        listener: UnixListener,
-        others: Option<TcpListener>,
-        end: oneshot::Receiver<()>,
-    ) -> io::Result<()> {
-        let socket = self.socket.clone();
+    fn routes(self) -> Router {
         let routes = Router::new()
             .route("/metrics", get(metrics))
-            .route("/v1/status", get(|api: State<Self>| api.0.ask(Order::Status)))
+            .route(
+                "/v1/status",
+                get(|State(api): State<Self>, request: Request| api.ask(request, Order::Status)),
+            )
             .route("/v1/prefixes", get(prefixes))
             .route("/v1/explain/{address}", get(explain))
-            .route(EXPORT, get(|api: State<Self>| api.0.ask(Order::Export)))
+            .route(EXPORT, get(export))
             .route(PLAN, post(plan))
-            .route(OBSERVATION, post(observed))
-            .route("/v1/observation/{address}", get(observation))
             .route("/v1/set", post(set))
             .route("/v1/freeze", post(freeze))
             .route("/v1/off", post(off))
             .route("/v1/release", post(release))
-            .route("/v1/import", post(import))
-            .route("/v1/undo", post(|api: State<Self>| api.0.ask(Order::Undo)))
-            .route("/v1/orders", get(|api: State<Self>| api.0.ask(Order::Orders)))
-            .route("/v1/reload", post(|api: State<Self>| api.0.ask(Order::Reload)))
-            .fallback(|| async { refuse(StatusCode::NOT_FOUND, "no such path; docs/gateway.md lists them") })
-            .layer(DefaultBodyLimit::max(LARGEST_BODY))
-            .layer(middleware::from_fn_with_state(self.clone(), check_right))
-            .with_state(self);
-        if let Some(others) = others {
-            let service = routes.clone().into_make_service_with_connect_info::<Caller>();
-            // It ends with the runtime, which lives as long as this function.
-            tokio::spawn(async move { serve(others, service).await });
-        }
-        let service = routes.into_make_service_with_connect_info::<Caller>();
-        let done = async move {
-            let _ = end.await;
+            .route(IMPORT, post(import))
+            .route(
+                "/v1/undo",
+                post(|State(api): State<Self>, request: Request| api.ask(request, Order::Undo)),
+            )
+            .route(
+                "/v1/orders",
+                get(|State(api): State<Self>, request: Request| api.ask(request, Order::Orders)),
+            )
+            .route(
+                "/v1/reload",
+                post(|State(api): State<Self>, request: Request| api.ask(request, Order::Reload)),
+            );
+        let routes = match self.hosts {
+            Some(_) => {
+                routes.route(OBSERVATION, post(observed)).route("/v1/observation/{address}", get(observation))
+            }
+            None => routes,
         };
-        let result = serve(listener, service).with_graceful_shutdown(done).await;
-        remove_socket(&socket)?;
-        result
+        routes
+            .fallback(|| async { refuse(StatusCode::NOT_FOUND, "no such path; docs/gateway.md lists them") })
+            .method_not_allowed_fallback(|request: Request| async move {
+                let why =
+                    format!("{} is no method of this path; docs/gateway.md lists them", request.method());
+                refuse(StatusCode::METHOD_NOT_ALLOWED, &why)
+            })
+            .layer(middleware::from_fn_with_state(self.clone(), check_right))
+            .with_state(self)
     }
 
-    async fn ask(self, order: Order) -> Response {
+    /// Peer to whom the place of a connection counts.
+    fn owner(&self, caller: &Caller) -> Owner {
+        match caller {
+            Caller::Process(peer, _) if peer.may(Right::Change, self.starter, &self.groups) => {
+                Owner::Administrator
+            }
+            Caller::Process(peer, _) => Owner::User(peer.user),
+            Caller::Unknown => Owner::User(u32::MAX),
+            Caller::Host(address) if self.has(*address) => Owner::Host(*address),
+            Caller::Host(address) => Owner::Stranger(*address),
+        }
+    }
+
+    /// Whether a host is one of the site.
+    fn has(&self, address: IpAddr) -> bool {
+        let own = Prefix::around(address, 128);
+        self.hosts.iter().flatten().any(|hosts| hosts.contains(&own))
+    }
+
+    /// Hands an order to the gateway's thread and answers with what it says.
+    async fn ask(self, request: Request, order: Order) -> Response {
+        let place = request.extensions().get::<Arc<Place>>().cloned();
+        let busy = |busy| place.iter().for_each(|place| place.busy(busy));
+        busy(true);
+        let answer = self.answer(order).await;
+        busy(false);
+        answer
+    }
+
+    async fn answer(self, order: Order) -> Response {
+        let turn = match order.changes() {
+            true => None,
+            false => Arc::clone(&self.questions).acquire_owned().await.ok(),
+        };
         let (reply, answer) = oneshot::channel();
         let stopping = || refuse(StatusCode::SERVICE_UNAVAILABLE, "the gateway is stopping");
         if self.orders.send(Message { order, by: now(CALLER.try_with(By::clone)), reply }).is_err() {
             return stopping();
         }
-        match answer.await {
+        let answer = answer.await;
+        drop(turn);
+        match answer {
             Ok(Ok(Content::Json(value))) => Json(value).into_response(),
             Ok(Ok(Content::Bytes(bytes))) => {
                 ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response()
@@ -228,6 +389,26 @@ impl Api {
             Err(_) => stopping(),
         }
     }
+
+    /// The turn of a large answer or an import; it is over when the answer is written.
+    #[expect(clippy::result_large_err, reason = "the error is the answer to one request")]
+    fn turn(&self, request: &Request) -> Result<OwnedSemaphorePermit, Response> {
+        let caller = request.extensions().get::<ConnectInfo<Caller>>();
+        let administrator = caller.is_some_and(|caller| self.owner(&caller.0) == Owner::Administrator);
+        let turns = &self.large[usize::from(administrator)];
+        Arc::clone(turns).try_acquire_owned().map_err(|_| {
+            let why = "another export, import or list of more than 100 prefixes is under way; expected one at a time";
+            refuse(StatusCode::SERVICE_UNAVAILABLE, why)
+        })
+    }
+}
+
+/// The turn of a large answer: the connection keeps it until the answer is written or given up.
+pub(crate) type Turn = Arc<OwnedSemaphorePermit>;
+
+fn with_turn(mut answer: Response, turn: OwnedSemaphorePermit) -> Response {
+    answer.extensions_mut().insert::<Turn>(Arc::new(turn));
+    answer
 }
 
 /// Removes a socket file, and nothing else.
@@ -245,7 +426,7 @@ fn remove_socket(path: &Path) -> io::Result<()> {
 }
 
 fn refuse(status: StatusCode, why: &str) -> Response {
-    (status, Json(json!({ "error": why }))).into_response()
+    (status, Json(json!({ "error": door::one_line(why) }))).into_response()
 }
 
 /// GET needs the right to read, a plan and an observation their own, everything else the right to change. Another host may
@@ -261,19 +442,15 @@ async fn check_right(
         // A state holds everything, and may be a gigabyte.
         &Method::GET | &Method::HEAD if path != EXPORT || !matches!(caller, Caller::Host(_)) => Right::Read,
         &Method::POST if path == PLAN => Right::Plan,
-        &Method::POST if path == OBSERVATION => Right::Observe,
+        &Method::POST if path == OBSERVATION && api.hosts.is_some() => Right::Observe,
         _ => Right::Change,
     };
-    // SAFETY: geteuid has no conditions.
-    let daemon = unsafe { libc::geteuid() };
     let (may, who) = match &caller {
-        Caller::Process(peer, _) => (peer.may(needed, daemon, &api.groups), format!("user {}", peer.user)),
-        Caller::Unknown => (false, "a process without credentials".to_owned()),
-        Caller::Host(address) => {
-            let own = Prefix::around(*address, 128);
-            let of_site = api.hosts.iter().any(|hosts| hosts.contains(&own));
-            (of_site && needed != Right::Change, format!("host {address}"))
+        Caller::Process(peer, _) => {
+            (peer.may(needed, api.starter, &api.groups), format!("user {}", peer.user))
         }
+        Caller::Unknown => (false, "a process without credentials".to_owned()),
+        Caller::Host(address) => (api.has(*address) && needed != Right::Change, format!("host {address}")),
     };
     let by = match &caller {
         Caller::Process(_, by) => by.clone(),
@@ -304,30 +481,71 @@ fn now<E>(by: Result<By, E>) -> By {
     By { at: Nanos(clock::wall()), ..by.unwrap_or_default() }
 }
 
+/// The body of a request, of at most `most` bytes.
+async fn body(request: Request, most: usize, within: Duration) -> Result<(Request, Bytes), Response> {
+    let (parts, body) = request.into_parts();
+    let too_large = || {
+        let why = format!("the body is too large; expected at most {most} bytes");
+        refuse(StatusCode::PAYLOAD_TOO_LARGE, &why)
+    };
+    let length =
+        parts.headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length: u64| length > most as u64) {
+        return Err(too_large());
+    }
+    match timeout(within, Limited::new(body, most).collect()).await {
+        Ok(Ok(bytes)) => Ok((Request::from_parts(parts, Body::empty()), bytes.to_bytes())),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => Err(refuse(StatusCode::BAD_REQUEST, &format!("the body cannot be read: {error}"))),
+        Err(_) => {
+            let why = format!("no complete body within {} s", within.as_secs());
+            Err(refuse(StatusCode::REQUEST_TIMEOUT, &why))
+        }
+    }
+}
+
+/// The JSON in the body of a request.
+async fn json<T: DeserializeOwned>(request: Request) -> Result<(Request, T), Response> {
+    let (request, bytes) = body(request, limits::BODY, limits::BODY_TIME).await?;
+    let value = serde_json::from_slice(&bytes).map_err(|error| {
+        refuse(StatusCode::BAD_REQUEST, &format!("the body is not the JSON that this path takes: {error}"))
+    })?;
+    Ok((request, value))
+}
+
 async fn metrics(State(api): State<Api>) -> Response {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, kind)], api.metrics.text()).into_response()
 }
 
-/// Number of prefixes in an answer.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Count {
-    #[serde(default = "Count::usual")]
-    limit: usize,
-}
-
-impl Count {
-    fn usual() -> usize {
-        20
+async fn prefixes(State(api): State<Api>, request: Request) -> Response {
+    const USUAL: usize = 20;
+    const MOST: usize = 10_000;
+    let limit = match request.uri().query().map(|query| query.strip_prefix("limit=").map(str::parse)) {
+        None => USUAL,
+        Some(Some(Ok(limit))) => MOST.min(limit),
+        Some(_) => {
+            let why = "the query is not understood; expected limit=20, or another whole number";
+            return refuse(StatusCode::BAD_REQUEST, why);
+        }
+    };
+    if limit <= FEW {
+        return api.ask(request, Order::Prefixes(limit)).await;
+    }
+    match api.turn(&request) {
+        Ok(turn) => with_turn(api.ask(request, Order::Prefixes(limit)).await, turn),
+        Err(refusal) => refusal,
     }
 }
 
-async fn prefixes(State(api): State<Api>, Query(count): Query<Count>) -> Response {
-    api.ask(Order::Prefixes(count.limit.min(10_000))).await
+async fn export(State(api): State<Api>, request: Request) -> Response {
+    match api.turn(&request) {
+        Ok(turn) => with_turn(api.ask(request, Order::Export).await, turn),
+        Err(refusal) => refusal,
+    }
 }
 
-/// The address in a path, or the answer that refuses it.
+/// An address as text, or the answer that refuses it.
 #[expect(clippy::result_large_err, reason = "the error is the answer to one request")]
 fn address(text: &str) -> Result<IpAddr, Response> {
     let error = |_| {
@@ -340,16 +558,30 @@ fn address(text: &str) -> Result<IpAddr, Response> {
     text.parse().map_err(error)
 }
 
-async fn explain(State(api): State<Api>, Part(text): Part<String>) -> Response {
-    match address(&text) {
-        Ok(address) => api.ask(Order::Explain(address)).await,
+/// The address at the end of a path. No address has a character that a path escapes.
+#[expect(clippy::result_large_err, reason = "the error is the answer to one request")]
+fn last(request: &Request) -> Result<IpAddr, Response> {
+    address(request.uri().path().rsplit('/').next().unwrap_or_default())
+}
+
+async fn explain(State(api): State<Api>, request: Request) -> Response {
+    match last(&request) {
+        Ok(address) => api.ask(request, Order::Explain(address)).await,
         Err(refusal) => refusal,
     }
 }
 
-async fn observation(State(api): State<Api>, Part(text): Part<String>) -> Response {
-    match address(&text) {
-        Ok(address) => api.ask(Order::Observation(address)).await,
+async fn observation(State(api): State<Api>, request: Request) -> Response {
+    match last(&request) {
+        Ok(address) => api.ask(request, Order::Observation(address)).await,
+        Err(refusal) => refusal,
+    }
+}
+
+/// Reads the JSON of a request and hands the order made from it to the gateway's thread.
+async fn order<T: DeserializeOwned>(api: Api, request: Request, make: impl FnOnce(T) -> Order) -> Response {
+    match json(request).await {
+        Ok((request, value)) => api.ask(request, make(value)).await,
         Err(refusal) => refusal,
     }
 }
@@ -361,8 +593,8 @@ struct Record {
     record: String,
 }
 
-async fn observed(State(api): State<Api>, Json(Record { record }): Json<Record>) -> Response {
-    api.ask(Order::Observed(record)).await
+async fn observed(State(api): State<Api>, request: Request) -> Response {
+    order(api, request, |Record { record }| Order::Observed(record)).await
 }
 
 /// A transfer about to start.
@@ -394,7 +626,11 @@ impl Planned {
     }
 }
 
-async fn plan(State(api): State<Api>, Json(planned): Json<Planned>) -> Response {
+async fn plan(State(api): State<Api>, request: Request) -> Response {
+    let (request, planned) = match json(request).await {
+        Ok(read) => read,
+        Err(refusal) => return refusal,
+    };
     let Planned { destination, bytes, mss, start, cookie } = planned;
     let destination = match address(&destination) {
         Ok(address) => address,
@@ -409,7 +645,7 @@ async fn plan(State(api): State<Api>, Json(planned): Json<Planned>) -> Response 
         Start::Optimal => Rule::Optimal,
         Start::Shifted => Rule::Shifted,
     };
-    api.ask(Order::Plan(Transfer { destination, bytes, mss, rule }, cookie)).await
+    api.ask(request, Order::Plan(Transfer { destination, bytes, mss, rule }, cookie)).await
 }
 
 /// A first window for a prefix.
@@ -420,8 +656,8 @@ struct Window {
     window: u32,
 }
 
-async fn set(State(api): State<Api>, Json(Window { prefix, window }): Json<Window>) -> Response {
-    api.ask(Order::Set { prefix, window }).await
+async fn set(State(api): State<Api>, request: Request) -> Response {
+    order(api, request, |Window { prefix, window }| Order::Set { prefix, window }).await
 }
 
 /// A prefix.
@@ -431,8 +667,8 @@ struct One {
     prefix: String,
 }
 
-async fn freeze(State(api): State<Api>, Json(One { prefix }): Json<One>) -> Response {
-    api.ask(Order::Freeze(prefix)).await
+async fn freeze(State(api): State<Api>, request: Request) -> Response {
+    order(api, request, |One { prefix }| Order::Freeze(prefix)).await
 }
 
 /// A prefix, or all of them.
@@ -442,14 +678,21 @@ struct Chosen {
     prefix: Option<String>,
 }
 
-async fn off(State(api): State<Api>, Json(Chosen { prefix }): Json<Chosen>) -> Response {
-    api.ask(Order::Off(prefix)).await
+async fn off(State(api): State<Api>, request: Request) -> Response {
+    order(api, request, |Chosen { prefix }| Order::Off(prefix)).await
 }
 
-async fn release(State(api): State<Api>, Json(Chosen { prefix }): Json<Chosen>) -> Response {
-    api.ask(Order::Release(prefix)).await
+async fn release(State(api): State<Api>, request: Request) -> Response {
+    order(api, request, |Chosen { prefix }| Order::Release(prefix)).await
 }
 
-async fn import(State(api): State<Api>, body: axum::body::Bytes) -> Response {
-    api.ask(Order::Import(body.to_vec())).await
+async fn import(State(api): State<Api>, request: Request) -> Response {
+    let turn = match api.turn(&request) {
+        Ok(turn) => turn,
+        Err(refusal) => return refusal,
+    };
+    match body(request, api.import, limits::LONG_TIME).await {
+        Ok((request, bytes)) => with_turn(api.ask(request, Order::Import(bytes.into())).await, turn),
+        Err(refusal) => refusal,
+    }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Mutex;
 
 use firstflight_gateway::By;
+use rustix::net::sockopt::socket_peercred;
 use serde_json::json;
-use tokio::net::UnixStream;
 
 use crate::journal::Journal;
 
@@ -29,11 +30,11 @@ tokio::task_local! {
 
 /// The process at the other end of a socket, as far as it is known.
 pub(crate) fn caller(stream: &UnixStream) -> By {
-    let Ok(peer) = stream.peer_cred() else { return By::default() };
-    let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
+    let Ok(peer) = socket_peercred(stream) else { return By::default() };
+    let pid = u32::try_from(peer.pid.as_raw_nonzero().get()).ok();
     let comm = pid.and_then(|pid| fs::read(format!("/proc/{pid}/comm")).ok());
     let comm = comm.and_then(|comm| By::name(comm.trim_ascii_end()));
-    By { uid: Some(peer.uid()), pid, comm, ..By::default() }
+    By { uid: Some(peer.uid.as_raw()), pid, comm, ..By::default() }
 }
 
 /// An order and its result.

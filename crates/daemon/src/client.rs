@@ -163,7 +163,8 @@ impl Client {
         let none = |error| Unanswered::NoGateway { socket: self.socket.clone(), error };
         match self.address {
             None => {
-                let stream = UnixStream::connect(&self.socket).await.map_err(none)?;
+                let stream = connect(&self.socket, self.patience).map_err(none)?;
+                let stream = UnixStream::from_std(stream).map_err(|error| self.failed(&error))?;
                 self.exchange(stream, method, path, body).await
             }
             Some(address) => {
@@ -198,6 +199,19 @@ impl Client {
             status => Err(Unanswered::Refused(reason(&bytes).unwrap_or_else(|| status.to_string()))),
         }
     }
+}
+
+/// Connects, and waits for a place in the queue of the socket if many connect at the same time: without a wait, a full queue is
+/// an error.
+fn connect(path: &Path, patience: Duration) -> io::Result<std::os::unix::net::UnixStream> {
+    use rustix::net::sockopt::{Timeout, set_socket_timeout};
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(patience))?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let stream = std::os::unix::net::UnixStream::from(socket);
+    stream.set_nonblocking(true)?;
+    Ok(stream)
 }
 
 /// Payload bytes of a full segment of a socket.

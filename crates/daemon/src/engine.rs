@@ -19,6 +19,7 @@ use crate::api::{Answer, Content, Message, Order};
 use crate::exchange::{self, Exchange, News};
 use crate::journal::Journal;
 use crate::kernel::Kernel;
+use crate::keys::SITE;
 use crate::metrics::Metrics;
 use crate::orders::Orders;
 use crate::service::Site;
@@ -27,8 +28,6 @@ use crate::{clock, view};
 
 /// Longest time between two looks at the kernel's reports: the tail of the time from a close to its effect on a plan.
 const LOOK: Duration = Duration::from_millis(20);
-/// Name of the gateway of a site in its observations.
-const SITE: &str = "site";
 /// Age from which an observation that is pushed is refused.
 const OLDEST: Nanos = Nanos::from_secs(1800);
 /// Most messages of the exchange that are taken between two looks.
@@ -333,6 +332,7 @@ impl Engine<'_> {
             Order::Explain(address) => {
                 let mut found = view::explanation(&self.gateway.explain(address));
                 found["order_origin"] = self.order_of(address);
+                found["from"] = self.heard(address);
                 found
             }
             Order::Plan(transfer, cookie) => self.transfer(&transfer, cookie),
@@ -351,6 +351,15 @@ impl Engine<'_> {
         Ok(Content::Json(value))
     }
 
+    /// What other gateways measured of the prefix of an address, as far as it counts.
+    fn heard(&self, address: IpAddr) -> Value {
+        let site = self.site.as_ref().map(|_| SITE.to_owned());
+        let others = self.exchange.as_ref().map_or(vec![], Exchange::others);
+        let all = site.into_iter().chain(others);
+        let heard = |host: String| self.gateway.heard(address, &host).map(|heard| view::heard(&host, &heard));
+        all.filter_map(heard).collect()
+    }
+
     fn site(&self) -> Result<&Site, String> {
         self.site.as_ref().ok_or_else(|| "the configuration has no [site]".to_owned())
     }
@@ -365,16 +374,20 @@ impl Engine<'_> {
                 let why = found.why_not.map_or_else(|| "no estimate".to_owned(), |why| why.to_string());
                 format!("nothing to say of {}: {why}", found.prefix)
             })?;
-        Ok(json!({ "record": observation.sign(&site.key), "observation": observation }))
+        Ok(json!({
+            "record": site.signer.as_ref().map(|signer| observation.sign(signer)),
+            "observation": observation,
+        }))
     }
 
     /// Takes an observation of another gateway.
     fn observed(&mut self, record: &str, decisions: &mut Vec<Decision>) -> Result<Value, String> {
-        let Site { key, weight, .. } = self.site()?;
+        let Site { keys, weight, .. } = self.site()?;
         let rules = Acceptance {
-            key,
+            keys,
             host: "",
             bits: self.gateway.settings().bits,
+            window: self.gateway.settings().window,
             now: clock::wall() / 1_000_000_000,
             max_age: OLDEST,
             weight: *weight,

@@ -7,21 +7,19 @@
 //! Each place of the store holds one signed record as a string with a time to live ([`Observation::places`]). It is read up to
 //! the longest record and no further, and a turn ends when the store has sent more than its records can need.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
 use firstflight_gateway::{
-    Acceptance, Key, Known, LONGEST_RECORD, Observation, PLACES, Refused, Remote, Share,
+    Acceptance, Keys, Known, LONGEST_RECORD, Observation, PLACES, Refused, Remote, Settings, Share, Signer,
 };
 use firstflight_paths::Prefix;
 use redis::aio::MultiplexedConnection;
@@ -36,6 +34,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::clock;
+use crate::keys;
 use crate::metrics::Metrics;
 use crate::service::Trouble;
 use crate::tls::Tls;
@@ -61,39 +60,29 @@ const ROLL: Duration = Duration::from_secs(5);
 const SAID: Nanos = Nanos::from_secs(60);
 /// Schemes of addresses of stores with TLS.
 const ENCRYPTED: [&str; 2] = ["rediss://", "valkeys://"];
-/// Largest file of a secret, bytes.
-const LONGEST_KEY: u64 = 4096;
+/// Time between two looks at the folder of the keys.
+const KEYS: Duration = Duration::from_secs(60);
 
 /// A store and the rules by which its records are taken.
 #[derive(Clone, Debug)]
 pub struct Sharing {
     share: Share,
-    key: Key,
+    signer: Signer,
+    keys: Keys,
     store: ConnectionInfo,
     /// Settings of TLS, if the connection to the store is encrypted.
     tls: Option<Tls>,
 }
 
 impl Sharing {
-    /// Reads the secret and the address of the store.
+    /// Reads the keys and the address of the store.
     ///
     /// # Errors
-    /// If the file of the secret cannot be read, may be read by every user, or is too short, the address is none, or the file of the
-    /// authorities has none.
+    /// If a file of a key cannot be read, has none, or may be used by others, two hosts have the same key, the address is none, or the
+    /// file of the authorities has none.
     pub fn open(share: &Share) -> Result<Self, Trouble> {
-        let path = &share.key_file;
-        let trouble = |error: &dyn ToString| Trouble::of("share.key_file", path, error);
-        let data = fs::metadata(path).map_err(|error| trouble(&error))?;
-        if !data.is_file() || data.len() > LONGEST_KEY {
-            return Err(trouble(&format!("expected a regular file of at most {LONGEST_KEY} bytes")));
-        }
-        if data.mode() & 0o007 != 0 {
-            let mode = data.mode() & 0o777;
-            return Err(trouble(&format!("every user may use it, mode {mode:04o}; expected 0640 or less")));
-        }
-        let bytes = fs::read(path).map_err(|error| trouble(&error))?;
-        // An editor or `echo` ends the line.
-        let key = Key::new(bytes.strip_suffix(b"\n").unwrap_or(&bytes)).map_err(|error| trouble(&error))?;
+        let signer = keys::private("share.key_file", &share.key_file, &share.host)?;
+        let keys = keys::of_hosts(&share.keys, &signer)?;
         let encrypted = ENCRYPTED.iter().find_map(|scheme| share.url.strip_prefix(scheme));
         let url = encrypted.map_or(share.url.clone(), |rest| format!("redis://{rest}"));
         // The address may hold a password, which no message shows.
@@ -107,7 +96,7 @@ impl Sharing {
             }
             _ => None,
         };
-        Ok(Self { share: share.clone(), key, store, tls })
+        Ok(Self { share: share.clone(), signer, keys, store, tls })
     }
 
     /// Address of the store, without user and password.
@@ -152,6 +141,8 @@ pub(crate) struct Exchange {
     to: mpsc::Sender<Seen>,
     from: mpsc::Receiver<News>,
     metrics: Arc<Metrics>,
+    /// Keys of the other hosts.
+    keys: Arc<Mutex<Keys>>,
     pub(crate) host: String,
     pub(crate) store: String,
     /// The newest reason why the store fails; [`None`] while it answers.
@@ -160,11 +151,13 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// An exchange and its thread's part.
-    pub(crate) fn new(sharing: Sharing, bits: (u8, u8), metrics: Arc<Metrics>) -> (Self, Postman) {
+    pub(crate) fn new(sharing: Sharing, settings: &Settings, metrics: Arc<Metrics>) -> (Self, Postman) {
         let (to, inbox) = mpsc::channel(WAITING);
         let (news, from) = mpsc::channel(WAITING);
         let here = Arc::new(AtomicBool::new(false));
+        let keys = Arc::new(Mutex::new(sharing.keys.clone()));
         let exchange = Self {
+            keys: Arc::clone(&keys),
             seen: BTreeMap::new(),
             until: Nanos::ZERO,
             here: Arc::clone(&here),
@@ -177,7 +170,10 @@ impl Exchange {
         };
         let postman = Postman {
             sharing,
-            bits,
+            keys,
+            looked: Instant::now(),
+            bits: settings.bits,
+            window: settings.window,
             metrics,
             here,
             inbox,
@@ -188,6 +184,13 @@ impl Exchange {
             rolled: false,
         };
         (exchange, postman)
+    }
+
+    /// Names of the hosts whose keys are known, each once.
+    pub(crate) fn others(&self) -> Vec<String> {
+        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let names: BTreeSet<_> = keys.hosts().filter(|host| *host != self.host).map(str::to_owned).collect();
+        names.into_iter().collect()
     }
 
     /// Notes a report of a connection to this prefix: asks for the observations of others, or publishes the own measurement.
@@ -260,7 +263,12 @@ pub(crate) fn line(news: &News, store: &str, at: Nanos) -> String {
 #[derive(Debug)]
 pub(crate) struct Postman {
     sharing: Sharing,
+    keys: Arc<Mutex<Keys>>,
+    /// Time of the last look at the folder of the keys.
+    looked: Instant,
     bits: (u8, u8),
+    /// Largest first window of this gateway, segments.
+    window: u32,
     metrics: Arc<Metrics>,
     here: Arc<AtomicBool>,
     inbox: mpsc::Receiver<Seen>,
@@ -359,6 +367,7 @@ impl Postman {
                 if let Err(why) = self.roll(store).await {
                     return Some(why);
                 }
+                self.look();
             }
         }
     }
@@ -368,7 +377,7 @@ impl Postman {
         let host = self.sharing.share.host.clone();
         let mut command = Pipeline::new();
         let life = 12 * ROLL.as_millis() as u64;
-        let place = format!("firstflight:1:host:{host}");
+        let place = format!("firstflight:2:host:{host}");
         command.cmd("SET").arg(place).arg(&self.nonce).arg("PX").arg(life).arg("GET");
         let answer = store.ask(&command).await?;
         match answer.first() {
@@ -383,16 +392,28 @@ impl Postman {
         Ok(())
     }
 
+    /// Reads the keys anew, once a minute: a host gets another key, or leaves, without a restart of the others.
+    fn look(&mut self) {
+        if self.looked.elapsed() < KEYS {
+            return;
+        }
+        self.looked = Instant::now();
+        match keys::of_hosts(&self.sharing.share.keys, &self.sharing.signer) {
+            Ok(keys) => *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = keys,
+            Err(error) => self.trouble("keys", format!("{error}; the keys stay as they were")),
+        }
+    }
+
     /// Publishes and asks for the prefixes of a batch.
     async fn turn(&mut self, store: &mut Store, batch: &[Seen]) -> Result<(), String> {
-        let Sharing { share, key, .. } = &self.sharing;
+        let Sharing { share, signer, .. } = &self.sharing;
         let (now, most) = (clock::wall() / 1_000_000_000, share.max_age.0 / 1_000_000_000);
         let mut commands = Pipeline::new();
         for Seen { prefix, ask, own } in batch {
             if let Some(own) = own {
                 // The place empties when the record is too old to be taken.
                 let left = most.saturating_sub(now.saturating_sub(own.at)).max(1);
-                commands.cmd("SET").arg(own.place()).arg(own.sign(key)).arg("EX").arg(left);
+                commands.cmd("SET").arg(own.place()).arg(own.sign(signer)).arg("EX").arg(left);
             }
             if *ask {
                 for place in Observation::places(prefix) {
@@ -432,17 +453,22 @@ impl Postman {
 
     /// Takes a record that was found in a place of `prefix`, or refuses it.
     fn judge(&mut self, prefix: &Prefix, record: &[u8], now: u64) {
-        let Sharing { share, key, .. } = &self.sharing;
-        let rules = Acceptance {
-            key,
-            host: &share.host,
-            bits: self.bits,
-            now,
-            max_age: share.max_age,
-            weight: share.weight,
+        let accepted = {
+            let share = &self.sharing.share;
+            let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+            let rules = Acceptance {
+                keys: &keys,
+                host: &share.host,
+                bits: self.bits,
+                window: self.window,
+                now,
+                max_age: share.max_age,
+                weight: share.weight,
+            };
+            let record = std::str::from_utf8(record).map_err(|_| Refused::Unsigned);
+            record.and_then(|record| Observation::accept(record, &rules))
         };
-        let accepted = std::str::from_utf8(record).map_err(|_| Refused::Unsigned);
-        let remote = match accepted.and_then(|record| Observation::accept(record, &rules)) {
+        let remote = match accepted {
             Ok(remote) => remote,
             // Its own place is among those that it reads.
             Err(Refused::Own(_)) => return,

@@ -1,9 +1,11 @@
 //! Logs of JSON lines, of bounded size, with the files before them kept beside them: the decision log and the audit log.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::files;
 
 /// A log file that starts anew when it is full.
 #[derive(Debug)]
@@ -22,7 +24,7 @@ impl Journal {
     /// # Errors
     /// The file cannot be opened.
     pub(crate) fn open(path: &Path, limit: u64, kept: u32) -> io::Result<Self> {
-        let file = append(path)?;
+        let file = files::own(path, true)?;
         let size = file.metadata()?.len();
         Ok(Self { path: path.to_owned(), file: BufWriter::new(file), size, limit, kept })
     }
@@ -50,7 +52,7 @@ impl Journal {
         match fs::metadata(&self.path) {
             Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => Ok(()),
             _ => {
-                self.file = BufWriter::new(append(&self.path)?);
+                self.file = BufWriter::new(files::own(&self.path, true)?);
                 self.size = self.file.get_ref().metadata()?.len();
                 Ok(())
             }
@@ -80,17 +82,13 @@ impl Journal {
             }
         }
         fs::rename(&self.path, numbered(1))?;
-        self.file = BufWriter::new(append(&self.path)?);
+        self.file = BufWriter::new(files::own(&self.path, true)?);
         self.size = 0;
         Ok(())
     }
 }
 
 /// Opens a file to append to it, for this user alone.
-fn append(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

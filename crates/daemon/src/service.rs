@@ -3,27 +3,27 @@
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
 use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Book, Gateway, Key, Logged, Origin, Settings};
+use firstflight_gateway::{Book, Gateway, Keys, Logged, Origin, Settings, Signer};
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 use sd_notify::NotifyState;
 use tokio::sync::oneshot;
 
 use crate::access::Groups;
-use crate::api::{Api, Message};
-use crate::audit::Denials;
+use crate::api::{Api, Doors, Message};
 use crate::clock;
 use crate::engine::Engine;
 use crate::exchange::{Exchange, Sharing};
+use crate::files;
 use crate::journal::Journal;
 use crate::kernel::Kernel;
+use crate::limits;
 use crate::metrics::Metrics;
 use crate::orders::Orders;
 use crate::source::Source;
@@ -67,8 +67,10 @@ pub struct Site {
     pub listen: SocketAddr,
     /// The hosts of the site.
     pub hosts: Vec<Prefix>,
-    /// Secret by which observations are signed.
-    pub key: Key,
+    /// Secret by which this gateway signs as the site, if it is the site's.
+    pub signer: Option<Signer>,
+    /// Public keys of the site.
+    pub keys: Keys,
     /// Weight of an observation that is pushed, thousandths of an own one.
     pub weight: u16,
 }
@@ -98,45 +100,42 @@ pub fn serve(
     over: impl Fn() -> bool,
     complain: fn(&str),
 ) -> Result<(), Trouble> {
+    let doors = Doors::open(&setup.socket, setup.site.as_ref().map(|site| site.listen))?;
+    serve_at(setup, doors, kernel, over, complain)
+}
+
+/// [`serve`], with listeners that were opened before.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_at(
+    setup: &Setup,
+    doors: Doors,
+    kernel: Box<dyn Kernel + '_>,
+    over: impl Fn() -> bool,
+    complain: fn(&str),
+) -> Result<(), Trouble> {
     let Setup { state, socket, .. } = setup;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(state)
-        .map_err(|error| Trouble::of("the state folder", state, &error))?;
-    let log = state.join("decisions.jsonl");
+    files::prepare(state, None)?;
+    let log = state.join(files::LOG);
     let journal = Journal::open(&log, setup.journal_bytes, 1)
         .map_err(|error| Trouble::of("the decision log", &log, &error))?;
     let mut operator = Orders::open(setup, kernel.widest())?;
     let metrics = Arc::new(Metrics::new());
     let (orders, inbox) = mpsc::channel::<Message>();
-    let hosts = setup.site.as_ref().map_or(vec![], |site| site.hosts.clone());
-    let api = Api {
-        socket: socket.clone(),
-        hosts,
-        groups: setup.groups,
-        metrics: Arc::clone(&metrics),
-        orders,
-        denials: Arc::new(Denials::default()),
-    };
+    let hosts = setup.site.as_ref().map(|site| site.hosts.clone());
+    let import = limits::import(setup.settings.prefixes);
+    let api = Api::new(&doors, hosts, setup.groups, import, Arc::clone(&metrics), orders);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Trouble::of("the socket", socket, &error))?;
-    let others = setup.site.as_ref().map(|site| {
-        let at = site.listen;
-        let failed = |error| Trouble::of("the address of the site", Path::new(&at.to_string()), &error);
-        runtime.block_on(Api::listen_at(at)).map_err(failed)
-    });
-    let others = others.transpose()?;
     // The socket is also the lock that keeps a second gateway from the store.
-    let listener =
-        runtime.block_on(api.listen()).map_err(|error| Trouble::of("the socket", socket, &error))?;
     let (store, gateway) = restore(setup, &mut operator.book, complain)?;
     let record = |path: &PathBuf| {
         let mut first = String::new();
         Logged::begin(gateway.clone(), &mut first);
-        let mut file = BufWriter::new(fs::File::create(path)?);
+        let mut file = BufWriter::new(files::own(path, false)?);
         file.write_all(first.as_bytes()).map(|()| file)
     };
     let recording = setup
@@ -146,7 +145,7 @@ pub fn serve(
     let recording = recording.transpose()?;
     let (exchange, postman) = match setup.share.clone() {
         Some(sharing) => {
-            let (exchange, postman) = Exchange::new(sharing, setup.settings.bits, Arc::clone(&metrics));
+            let (exchange, postman) = Exchange::new(sharing, &setup.settings, Arc::clone(&metrics));
             (Some(exchange), Some(postman))
         }
         None => (None, None),
@@ -177,7 +176,7 @@ pub fn serve(
     let (end, ended) = oneshot::channel();
     let (end_exchange, exchange_ended) = oneshot::channel();
     thread::scope(|scope| {
-        let served = scope.spawn(move || runtime.block_on(api.serve(listener, others, ended)));
+        let served = scope.spawn(move || runtime.block_on(api.serve(doors, ended)));
         // Without this thread the gateway works with its own measurements.
         let exchanged = postman.map(|postman| scope.spawn(move || postman.work(exchange_ended)));
         // Without systemd there is nobody to notify.
@@ -206,7 +205,7 @@ pub fn serve(
 /// Opens the store and loads what it has: the knowledge, and the orders of the socket. A store that cannot be read is kept under
 /// another name, and a new one begun.
 fn restore(setup: &Setup, book: &mut Book, complain: fn(&str)) -> Result<(Store, Gateway), Trouble> {
-    let path = setup.state.join("state.redb");
+    let path = setup.state.join(files::STORE);
     let mut gateway = Gateway::new(setup.settings.clone());
     let found = Store::open(&path).and_then(|store| Ok((store.load()?, store)));
     let why = match found {

@@ -1,7 +1,7 @@
 //! Answers of the socket as JSON. `docs/gateway.md` lists the fields.
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Advice, Arms, Explanation, HostVerdict, Override, Plan, Verdict};
+use firstflight_gateway::{Advice, Arms, Explanation, Heard, HostVerdict, Override, Plan, Verdict};
 use serde_json::{Value, json};
 
 use crate::exchange::Exchange;
@@ -45,6 +45,17 @@ pub fn explanation(found: &Explanation) -> Value {
         "first_window_loss_without_plan": found.own_loss,
         "trial": found.trial.as_ref().map(verdict),
         "how": found.plan.map(|plan| Advice::of(&plan).ways),
+    })
+}
+
+/// What another gateway measured, as far as it counts.
+pub(crate) fn heard(host: &str, found: &Heard) -> Value {
+    json!({
+        "host": host,
+        "window_segments_at_least": f64::from(found.window) / PARTS,
+        "age_s": seconds(found.age),
+        "samples": found.samples,
+        "weight": f64::from(found.weight) / 1000.0,
     })
 }
 

@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+mod limits;
 mod orders;
 mod service;
 mod site;

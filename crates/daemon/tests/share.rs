@@ -18,11 +18,10 @@ use base64::Engine as _;
 use common::{Scratch, Service, connection, setup, teach};
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Setup, Sharing};
-use firstflight_gateway::{Connection, Key, Mode, Observation, Settings, Share};
+use firstflight_gateway::{Connection, Mode, Observation, Settings, Share, Signer};
 use firstflight_paths::Prefix;
 use serde_json::{Value, json};
 
-const SECRET: [u8; 32] = *b"thirty-two bytes, as the least: ";
 const RTT: Nanos = Nanos::from_millis(40);
 
 /// A Redis server, ended with the value.
@@ -90,13 +89,56 @@ fn socket(folder: &Path) -> PathBuf {
     folder.join("redis.sock")
 }
 
+/// Hosts of these tests.
+const HOSTS: [&str; 14] = [
+    "left", "right", "fresh", "here", "there", "alone", "replay", "with", "without", "same", "host-0",
+    "host-1", "host-2", "liar",
+];
+
+/// The secret of a host: its name, filled up.
+fn seed(host: &str) -> [u8; 32] {
+    let mut seed = [0; 32];
+    seed.iter_mut().zip(host.bytes()).for_each(|(to, byte)| *to = byte);
+    seed
+}
+
+fn signer(host: &str) -> Signer {
+    Signer::from_seed(host, &seed(host))
+}
+
+/// A key as PEM: RFC 8410 has the bytes before it.
+fn pem(label: &str, before: &[u8], key: [u8; 32]) -> String {
+    let text = base64::prelude::BASE64_STANDARD.encode([before, &key].concat());
+    format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+}
+
+const PRIVATE: &[u8] = &[0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+const PUBLIC: &[u8] = &[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
+
+fn public(host: &str) -> String {
+    pem("PUBLIC KEY", PUBLIC, signer(host).public())
+}
+
+fn write_with(path: &Path, text: &str, mode: u32) {
+    fs::write(path, text).expect("written");
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode");
+}
+
 fn share(folder: &Path, host: &str) -> Share {
-    let key_file = folder.join("key");
-    fs::write(&key_file, SECRET).expect("written");
-    fs::set_permissions(&key_file, fs::Permissions::from_mode(0o600)).expect("its mode");
+    let (key_file, keys) = (folder.join(format!("{host}.key")), folder.join("keys"));
+    write_with(&key_file, &pem("PRIVATE KEY", PRIVATE, seed(host)), 0o600);
+    fs::create_dir_all(&keys).expect("a folder");
+    for host in HOSTS {
+        let path = keys.join(format!("{host}.pem"));
+        // Those who read it at the same time see all of it.
+        if !path.exists() {
+            write_with(&path, &public(host), 0o644);
+        }
+    }
     Share {
         url: format!("unix://{}", socket(folder).display()),
         key_file,
+        keys,
         ca_file: None,
         host: host.into(),
         weight: 500,
@@ -184,7 +226,7 @@ fn a_fresh_gateway_plans_from_what_two_others_measured() {
     }
     // Each record leaves the store when it would be too old to be taken.
     let mut store = redis.connection();
-    let keys: Vec<String> = redis::cmd("KEYS").arg("firstflight:1:192*").query(&mut store).expect("keys");
+    let keys: Vec<String> = redis::cmd("KEYS").arg("firstflight:2:192*").query(&mut store).expect("keys");
     for key in &keys {
         let left: i64 = redis::cmd("TTL").arg(key).query(&mut store).expect("a time");
         assert!((1700..=1800).contains(&left), "{key}: {left} s");
@@ -221,7 +263,7 @@ fn a_fresh_gateway_plans_from_what_two_others_measured() {
     assert!(taken.len() == 1 && taken[0].contains("measured 34.5 segments"), "{log}");
 
     // An observation of another gateway is not published as the gateway's own.
-    let keys: Vec<String> = redis::cmd("KEYS").arg("firstflight:1:192*").query(&mut store).expect("keys");
+    let keys: Vec<String> = redis::cmd("KEYS").arg("firstflight:2:192*").query(&mut store).expect("keys");
     assert_eq!(keys.len(), places.len());
     // The recording replays, with the observations of others.
     let events = fs::read_dir(&scratch.0).expect("a folder").map(|entry| entry.expect("an entry").path());
@@ -317,16 +359,15 @@ fn poisoned_records_are_refused_by_name_and_counted() {
     let scratch = Scratch::new();
     let Some(redis) = Redis::start(&scratch.0, None) else { return };
     let mut store = redis.connection();
-    let key = Key::new(&SECRET).expect("long enough");
     let good = observation("there");
-    let record = good.sign(&key);
+    let record = good.sign(&signer("there"));
     let elsewhere = Observation { prefix: "198.51.100.0/24".parse().expect("a prefix"), ..good.clone() };
     let records: [(&str, Vec<u8>); 7] = [
         ("signature", record.replacen("\"window\":640", "\"window\":720", 1).into()),
-        ("version", Observation { version: 2, ..good.clone() }.sign(&key).into()),
-        ("value", Observation { samples: u32::MAX, ..good.clone() }.sign(&key).into()),
-        ("age", Observation { at: wall() - 1900, ..good.clone() }.sign(&key).into()),
-        ("misplaced", elsewhere.sign(&key).into()),
+        ("version", Observation { version: 1, ..good.clone() }.sign(&signer("there")).into()),
+        ("value", Observation { samples: u32::MAX, ..good.clone() }.sign(&signer("there")).into()),
+        ("age", Observation { at: wall() - 1900, ..good.clone() }.sign(&signer("there")).into()),
+        ("misplaced", elsewhere.sign(&signer("there")).into()),
         // 16 MB, of which no more than the longest record is read.
         ("unsigned", vec![b'x'; 16 << 20]),
         ("unsigned", vec![0xff; 100]),
@@ -360,7 +401,11 @@ fn poisoned_records_are_refused_by_name_and_counted() {
     redis::cmd("FLUSHALL").exec(&mut store).expect("the store takes it");
     put(&mut store, &good.place(), record.as_bytes());
     let other = places.iter().find(|place| **place != good.place()).expect("other places");
-    put(&mut store, other, Observation { at: good.at - 60, ..good.clone() }.sign(&key).as_bytes());
+    put(
+        &mut store,
+        other,
+        Observation { at: good.at - 60, ..good.clone() }.sign(&signer("there")).as_bytes(),
+    );
     glimpse(&service, 9);
     counted(&service, "taken", 1);
     // Whichever place is read first; the older one is not taken after the newer one.
@@ -438,7 +483,7 @@ fn a_password_is_given_and_never_shown() {
     let status = service.client.get("/v1/status").expect("a status").to_string();
     assert!(!status.contains("sesame"), "{status}");
     service.end().expect("it ends in order");
-    let service = gateway_with(&scratch.0, Share { host: "without".into(), ..usual });
+    let service = gateway_with(&scratch.0, share(&scratch.0, "without"));
     service.until("a reason", || shared(&service)["why_not_connected"].to_string().contains("NOAUTH"));
     service.end().expect("it ends in order");
 }
@@ -472,15 +517,14 @@ fn a_store_with_tls_is_used_only_if_a_named_authority_vouches_for_it() {
     let with = |url: &str, ca_file: &Path, host: &str| Share {
         url: url.into(),
         ca_file: Some(ca_file.to_owned()),
-        host: host.into(),
-        ..usual.clone()
+        ..share(&scratch.0, host)
     };
     let service = gateway_with(&scratch.0, with(&url, &own, "here"));
     connected(&service, true);
     teach(&service);
     counted(&service, "published", 1);
     let kept: Vec<String> =
-        redis::cmd("KEYS").arg("firstflight:1:192*").query(&mut redis.connection()).expect("keys");
+        redis::cmd("KEYS").arg("firstflight:2:192*").query(&mut redis.connection()).expect("keys");
     assert_eq!(kept.len(), 1, "{kept:?}");
     service.end().expect("it ends in order");
     // Another authority; another name than the certificate's; no encryption.
@@ -531,18 +575,87 @@ fn a_secret_that_is_no_secret_is_refused_by_name() {
     let scratch = Scratch::new();
     let usual = share(&scratch.0, "here");
     let why = |share: &Share| Sharing::open(share).expect_err("refused").to_string();
-    fs::set_permissions(&usual.key_file, fs::Permissions::from_mode(0o644)).expect("its mode");
     let key = usual.key_file.display().to_string();
-    assert_eq!(
-        why(&usual),
-        format!("share.key_file {key}: every user may use it, mode 0644; expected 0640 or less")
-    );
+    for mode in [0o644, 0o666, 0o604, 0o660] {
+        fs::set_permissions(&usual.key_file, fs::Permissions::from_mode(mode)).expect("its mode");
+        let said = format!(
+            "share.key_file {key}: others may use it, mode {mode:04o}; expected 0600: chmod 600 {key}"
+        );
+        assert_eq!(why(&usual), said);
+    }
     fs::set_permissions(&usual.key_file, fs::Permissions::from_mode(0o600)).expect("its mode");
-    fs::write(&usual.key_file, "short\n").expect("written");
-    assert_eq!(why(&usual), format!("share.key_file {key}: the secret has 5 bytes; expected at least 32"));
+    // The configuration of an older version: a secret that all hosts share.
+    fs::write(&usual.key_file, "0123456789abcdef0123456789abcdef\n").expect("written");
+    let old = format!(
+        "share.key_file {key}: it has no private key of Ed25519 in PEM, and a secret that hosts share is not taken; expected what \
+         `openssl genpkey -algorithm ed25519 -out {key}` makes"
+    );
+    assert_eq!(why(&usual), old);
     let missing = Share { key_file: "/nonexistent".into(), ..usual.clone() };
     assert!(why(&missing).starts_with("share.key_file /nonexistent: No such file"), "{}", why(&missing));
-    fs::write(&usual.key_file, SECRET).expect("written");
+    let usual = share(&scratch.0, "here");
     let bad = Share { url: "redis://user:sesame@:99999".into(), ..usual };
     assert!(why(&bad).starts_with("share.url") && !why(&bad).contains("sesame"), "{}", why(&bad));
+}
+
+#[test]
+fn a_folder_of_keys_that_others_may_write_or_in_which_two_hosts_are_one_is_refused() {
+    let scratch = Scratch::new();
+    let usual = share(&scratch.0, "here");
+    let why = || Sharing::open(&usual).expect_err("refused").to_string();
+    let keys = usual.keys.display().to_string();
+    let mode =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode");
+    mode(&usual.keys, 0o777);
+    assert_eq!(
+        why(),
+        format!("share.keys {keys}: others may write it, mode 0777; expected: chmod go-w {keys}")
+    );
+    mode(&usual.keys, 0o755);
+    mode(&usual.keys.join("there.pem"), 0o666);
+    assert!(why().contains("there.pem: others may write it, mode 0666; expected: chmod go-w "), "{}", why());
+    mode(&usual.keys.join("there.pem"), 0o644);
+    write_with(&usual.keys.join("thief.pem"), &public("there"), 0o644);
+    assert!(why().contains("there and thief have the same key "), "{}", why());
+    // Another name for the own key is refused, too.
+    write_with(&usual.keys.join("thief.pem"), &public("here"), 0o644);
+    assert!(why().contains("here and thief have the same key "), "{}", why());
+    write_with(&usual.keys.join("thief.pem"), "no key\n", 0o644);
+    assert!(why().contains("thief.pem: it has no public key in PEM"), "{}", why());
+}
+
+#[test]
+fn a_partner_that_lies_under_many_names_is_one_host_and_named_in_the_explanation() {
+    let scratch = Scratch::new();
+    let Some(redis) = Redis::start(&scratch.0, None) else { return };
+    let mut store = redis.connection();
+    let liar =
+        |name: &str| Observation { host: name.into(), window: 720, samples: 2805, ..observation("liar") };
+    let places = Observation::places(&prefix());
+    // Under its own name, under those of others, and under one that nobody has.
+    for (place, name) in places.iter().zip(["liar", "there", "left", "right", "nobody"]) {
+        put(&mut store, place, liar(name).sign(&signer("liar")).as_bytes());
+    }
+    // The windows of the old protocol, 4095.9 segments, and a key that it made up.
+    put(
+        &mut store,
+        &places[5],
+        Observation { window: u16::MAX, ..liar("liar") }.sign(&signer("liar")).as_bytes(),
+    );
+    put(&mut store, &places[6], liar("there").sign(&Signer::from_seed("there", &[9; 32])).as_bytes());
+    let service = gateway(&scratch.0, "here");
+    connected(&service, true);
+    glimpse(&service, 9);
+    for (reason, count) in [("foreign", 4), ("value", 1), ("unknown_key", 1)] {
+        service.until(reason, || refused(&service, reason) == count);
+    }
+    counted(&service, "taken", 1);
+    let explained = || service.client.get("/v1/explain/192.0.2.9").expect("an explanation");
+    service.until("it is heard", || !explained()["from"].as_array().expect("a list").is_empty());
+    let found = explained();
+    assert_eq!((&found["hosts"], &found["plan"]), (&json!(1), &json!(null)), "{found}");
+    let from = &found["from"];
+    assert_eq!((from.as_array().expect("a list").len(), &from[0]["host"]), (1, &json!("liar")), "{found}");
+    assert_eq!((&from[0]["window_segments_at_least"], &from[0]["weight"]), (&json!(45.0), &json!(0.5)));
+    service.end().expect("it ends in order");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::{Scratch, Service, setup, teach};
 use firstflight_daemon::{Client, Setup, Site};
-use firstflight_gateway::{Key, Mode, Settings};
+use firstflight_gateway::{Keys, Mode, Observation, Settings, Signer};
 use serde_json::json;
 
 /// An address of this machine at which nothing listens.
@@ -19,7 +19,8 @@ fn gateway(folder: &Scratch, mode: Mode, listen: SocketAddr, hosts: &str, secret
     let site = Site {
         listen,
         hosts: vec![hosts.parse().expect("a prefix")],
-        key: Key::new(&[secret; 32]).expect("long enough"),
+        signer: Some(Signer::from_seed("site", &[secret; 32])),
+        keys: Keys::of(&Signer::from_seed("site", &[secret; 32])),
         weight: 500,
     };
     // One observation of the site is enough for a plan of this host.
@@ -70,6 +71,28 @@ fn a_host_asks_the_gateway_of_its_site_and_starts_with_what_the_site_knows() {
 }
 
 #[test]
+fn the_key_of_a_site_speaks_for_the_site_alone() {
+    let (scratch, at_port) = (Scratch::new(), free());
+    let host = gateway(&scratch, Mode::Enforce, at_port, "127.0.0.0/8", 7);
+    let signer = Signer::from_seed("site", &[7; 32]);
+    let wall = std::process::Command::new("date").arg("+%s").output().expect("date runs").stdout;
+    let wall: u64 = String::from_utf8_lossy(&wall).trim().parse().expect("a number");
+    let rtt = firstflight_contract::Nanos::from_millis(40);
+    let prefix = "192.0.2.0/24".parse().expect("a prefix");
+    for name in ["one", "two", "three"] {
+        let record = Observation::new(name, prefix, 720, rtt, 2805, wall).sign(&signer);
+        let refused = at(at_port).post("/v1/observation", &json!({ "record": record })).expect_err("refused");
+        let said = format!("the record of {name} is signed by the key of site");
+        assert!(refused.to_string().contains(&said), "{refused}");
+    }
+    let record = Observation::new("site", prefix, 720, rtt, 2805, wall).sign(&signer);
+    at(at_port).post("/v1/observation", &json!({ "record": record })).expect("it is the site's");
+    let found = host.client.get("/v1/explain/192.0.2.1").expect("an explanation");
+    assert_eq!((&found["hosts"], &found["from"][0]["host"]), (&json!(1), &json!("site")), "{found}");
+    host.end().expect("it ends");
+}
+
+#[test]
 fn another_host_may_ask_if_it_is_of_the_site_and_change_nothing() {
     let (here, there) = (Scratch::new(), Scratch::new());
     let [open_at, closed_at] = [free(), free()];
@@ -95,7 +118,7 @@ fn another_host_may_ask_if_it_is_of_the_site_and_change_nothing() {
 fn an_address_that_is_not_of_this_host_is_refused_by_name() {
     let folder = Scratch::new();
     let listen: SocketAddr = "192.0.2.77:4646".parse().expect("an address");
-    let site = Site { listen, hosts: vec![], key: Key::new(&[7; 32]).expect("long enough"), weight: 500 };
+    let site = Site { listen, hosts: vec![], signer: None, keys: Keys::new(), weight: 500 };
     let setup = Setup { site: Some(site), ..setup(&folder.0, Mode::Advise) };
     let kernel = crate::common::Played::default();
     let error = firstflight_daemon::serve(&setup, Box::new(kernel), || true, |_| ()).expect_err("refused");

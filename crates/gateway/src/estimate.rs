@@ -255,6 +255,12 @@ impl Hosts {
         self.0.iter().find(own).map(|host| host.value)
     }
 
+    /// What another gateway with this tag measured: sixteenths of a segment, time, samples, and weight in thousandths.
+    pub(crate) fn heard(&self, tag: u32) -> Option<(u16, Stamp, u8, u16)> {
+        let found = self.0.iter().find(|host| host.flags & GATEWAY != 0 && host.tag == tag)?;
+        Some((found.value, found.seen, found.samples, found.deviation))
+    }
+
     /// Records whether the first window of a planned connection of this host overflowed.
     pub(crate) fn tried(&mut self, tag: u32, overflow: bool) {
         if let Some(host) = self.0.iter_mut().find(|host| host.tag == tag && host.flags & GATEWAY == 0) {

@@ -186,6 +186,14 @@ impl Gateway {
         self.observe_only(begin, out);
     }
 
+    /// What the gateway of this host measured of the prefix of an address, as far as it counts here.
+    pub fn heard(&self, address: IpAddr, host: &str) -> Option<Heard> {
+        let entry = self.table.find(&self.prefix(address)).map(|at| self.table.at(at))?;
+        let tag = hash_name(self.knowledge.settings.secret, host) as u32;
+        let (window, seen, samples, weight) = entry.heard(tag)?;
+        Some(Heard { window, age: seen.age(Stamp::of(self.knowledge.clock)), samples, weight })
+    }
+
     /// Own measurement of this gateway of a prefix, for other gateways; [`None`] without a founded estimate, or if the hosts of
     /// the prefix disagree. `host` is the name of this host, `wall` the seconds since 1970.
     pub fn observation(&self, prefix: &Prefix, host: &str, wall: u64) -> Option<Observation> {
@@ -461,6 +469,19 @@ pub struct Explanation {
     pub own_loss: f64,
     /// Planned connections against those held out.
     pub trial: Option<Verdict>,
+}
+
+/// What another gateway measured of a prefix, as far as it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// Window that its path carries at least, sixteenths of a segment.
+    pub window: u16,
+    /// Age of its newest sample.
+    pub age: Nanos,
+    /// Samples that count.
+    pub samples: u8,
+    /// Weight, thousandths of an own host.
+    pub weight: u16,
 }
 
 impl Explanation {

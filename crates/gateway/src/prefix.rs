@@ -178,6 +178,11 @@ impl Entry {
         self.review(around, out);
     }
 
+    /// What another gateway with this tag measured: [`Hosts::heard`].
+    pub(crate) fn heard(&self, tag: u32) -> Option<(u16, Stamp, u8, u16)> {
+        self.hosts.heard(tag)
+    }
+
     /// Takes an observation of another gateway with this tag, and reviews the plan.
     pub(crate) fn note_remote(
         &mut self,

@@ -1,27 +1,32 @@
 //! Observations of other hosts: what they measured, not what they decided.
 //!
-//! A record is one line: a JSON object, a space, and the HMAC-SHA-256 of the object under the secret that the hosts
-//! share. A record is accepted only if it is signed, recent, of another host and for prefixes of the same length; then it
-//! counts as one host of its prefix with the weight that the configuration gives it. All records together weigh at most
-//! half of the prefix's own hosts, a third of the whole, where it has own ones ([`crate::estimate`], rule 7). A host
-//! publishes its own measurements only, so that no record comes back to it.
+//! A record is one line: a JSON object, a space, the number of a key, a space, and the Ed25519 signature of the object (RFC
+//! 8032). Each host has a key of its own, and a key can sign for its host alone: whoever holds one key is one host, whatever
+//! the records claim. A record is accepted only if it is signed, recent, of another host and for prefixes of the same length; then
+//! it counts as one host of its prefix with the weight that the configuration gives it, and with a window that the configuration
+//! could use at most. All records together weigh at most half of the prefix's own hosts, a third of the whole, where it has
+//! own ones ([`crate::estimate`], rule 7). A host publishes its own measurements only, so that no record comes back to it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
-use hmac::{Hmac, KeyInit, Mac};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::estimate::{HOSTS, RTT_UNIT};
+use crate::estimate::{HOSTS, PARTS, RTT_UNIT};
 use crate::serial;
+use crate::settings::MOST;
 use crate::table::hash_name;
 
 /// Version of the records.
-const VERSION: u32 = 1;
-/// Shortest secret, bytes: the length of the hash.
-const SHORTEST: usize = 32;
+const VERSION: u32 = 2;
+/// Digits of the number of a key.
+const ID_DIGITS: usize = 16;
+/// Greatest window of a record, sixteenths of a segment: no plan has more.
+const WIDEST: u16 = (MOST * PARTS) as u16;
 /// Longest record, bytes.
 pub const LONGEST_RECORD: usize = 1024;
 /// Longest name of a host, characters.
@@ -37,31 +42,108 @@ const REMEMBERED: usize = 1 << 16;
 /// Time by which the clocks of two hosts may differ, seconds.
 const SKEW: u64 = 60;
 
-/// The secret that the hosts share.
-#[derive(Clone)]
-pub struct Key(Vec<u8>);
+/// Number of a public key: the first 16 hexadecimal digits of its SHA-256.
+fn number(public: &[u8; 32]) -> String {
+    hexadecimal(&Sha256::digest(public)[..ID_DIGITS / 2])
+}
 
-impl core::fmt::Debug for Key {
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The secret by which a host signs its records.
+#[derive(Clone)]
+pub struct Signer {
+    host: String,
+    number: String,
+    pair: Arc<Ed25519KeyPair>,
+}
+
+impl core::fmt::Debug for Signer {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Key")
+        f.debug_tuple("Signer").field(&self.host).field(&self.number).finish()
     }
 }
 
-impl Key {
-    /// The secret of these bytes.
+impl Signer {
+    /// The secret of a host in the form of PKCS #8 (RFC 8410), without PEM around it.
     ///
     /// # Errors
-    /// [`Refused::ShortKey`] for fewer than 32 bytes.
-    pub fn new(bytes: &[u8]) -> Result<Self, Refused> {
-        match bytes.len() {
-            0..SHORTEST => Err(Refused::ShortKey { found: bytes.len() }),
-            _ => Ok(Self(bytes.to_vec())),
+    /// [`Refused::NoKey`].
+    pub fn from_pkcs8(host: &str, bytes: &[u8]) -> Result<Self, Refused> {
+        let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(bytes).map_err(|_| Refused::NoKey)?;
+        Ok(Self::of(host, pair))
+    }
+
+    /// The secret of a host that follows from 32 bytes.
+    ///
+    /// # Panics
+    /// Never: each 32 bytes are a secret.
+    pub fn from_seed(host: &str, seed: &[u8; 32]) -> Self {
+        Self::of(host, Ed25519KeyPair::from_seed_unchecked(seed).expect("32 bytes"))
+    }
+
+    fn of(host: &str, pair: Ed25519KeyPair) -> Self {
+        let mut signer = Self { host: host.to_owned(), number: String::new(), pair: Arc::new(pair) };
+        signer.number = number(&signer.public());
+        signer
+    }
+
+    /// The host.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The public key, by which others check the signatures.
+    pub fn public(&self) -> [u8; 32] {
+        core::array::from_fn(|at| self.pair.public_key().as_ref()[at])
+    }
+}
+
+/// Public keys and their hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keys(BTreeMap<String, (String, [u8; 32])>);
+
+impl Keys {
+    /// The keys of nobody.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The key of this host alone.
+    pub fn of(signer: &Signer) -> Self {
+        Self([(signer.number.clone(), (signer.host.clone(), signer.public()))].into())
+    }
+
+    /// Adds a key of a host. A host may have several: an old one and a new one.
+    ///
+    /// # Errors
+    /// [`Refused::TwoHosts`] if another host has the same key.
+    pub fn add(&mut self, host: &str, public: [u8; 32]) -> Result<(), Refused> {
+        let number = number(&public);
+        match self.0.get(&number) {
+            Some((other, _)) if other != host => {
+                Err(Refused::TwoHosts { number, hosts: [other.clone(), host.to_owned()] })
+            }
+            _ => {
+                self.0.insert(number, (host.to_owned(), public));
+                Ok(())
+            }
         }
     }
 
-    fn mac(&self, text: &str) -> Hmac<Sha256> {
-        let mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
-        mac.chain_update(text)
+    /// The hosts, in the order of their keys' numbers.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(|(host, _)| host.as_str())
+    }
+
+    /// The host whose key with this number signed the text.
+    fn signer(&self, text: &str, number: &str, signature: &[u8]) -> Result<&str, Refused> {
+        let known = self.0.get(number);
+        let (host, public) = known.ok_or_else(|| Refused::UnknownKey { number: number.to_owned() })?;
+        let checked = UnparsedPublicKey::new(&ED25519, public).verify(text.as_bytes(), signature);
+        checked.map_err(|_| Refused::Signature)?;
+        Ok(host)
     }
 }
 
@@ -100,12 +182,14 @@ pub struct Remote {
 /// Rules by which observations are accepted.
 #[derive(Clone, Debug)]
 pub struct Acceptance<'a> {
-    /// The secret.
-    pub key: &'a Key,
+    /// Keys of the other hosts.
+    pub keys: &'a Keys,
     /// Name of this host.
     pub host: &'a str,
     /// Leading bits of the prefixes of this gateway, IPv4 and IPv6.
     pub bits: (u8, u8),
+    /// Largest first window of this gateway, segments: a record counts as this much at most.
+    pub window: u32,
     /// Wall clock, seconds since 1970.
     pub now: u64,
     /// Age from which an observation is refused.
@@ -117,18 +201,39 @@ pub struct Acceptance<'a> {
 /// Reason why a record is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The secret is too short to protect anything.
-    #[error("the secret has {found} bytes; expected at least 32")]
-    ShortKey {
-        /// Bytes found.
-        found: usize,
+    /// It is no secret of Ed25519.
+    #[error("no private key of Ed25519 in the form of PKCS #8")]
+    NoKey,
+    /// Two hosts have the same key.
+    #[error("{} and {} have the same key {number}; expected a key of its own for each host", hosts[0], hosts[1])]
+    TwoHosts {
+        /// Number of the key.
+        number: String,
+        /// The hosts.
+        hosts: [String; 2],
     },
     /// There is no signature.
-    #[error("the record is not signed: expected a JSON object, a space and 64 hexadecimal digits")]
+    #[error(
+        "the record is not signed: expected a JSON object, the 16 hexadecimal digits of a key and the 128 of a signature"
+    )]
     Unsigned,
-    /// The signature is of another text or secret.
-    #[error("the signature does not fit the record: it was changed, or signed with another secret")]
+    /// No host has a key of this number.
+    #[error("the record is signed by the key {number}, which no known host has")]
+    UnknownKey {
+        /// Number of the key.
+        number: String,
+    },
+    /// The signature is of another text.
+    #[error("the signature does not fit the record: it was changed, or signed with another key")]
     Signature,
+    /// The record is of another host than the key that signed it.
+    #[error("the record of {host:.64} is signed by the key of {signer}")]
+    Foreign {
+        /// The host, as the record names it.
+        host: String,
+        /// Host of the key.
+        signer: String,
+    },
     /// The record is signed and not understood.
     #[error("the record is not an observation: {0}")]
     Content(String),
@@ -199,10 +304,13 @@ pub enum Refused {
 
 impl Refused {
     /// Every label, in the order of [`Refused`].
-    pub const LABELS: [&'static str; 11] = [
-        "short_key",
+    pub const LABELS: [&'static str; 14] = [
+        "no_key",
+        "two_hosts",
         "unsigned",
+        "unknown_key",
         "signature",
+        "foreign",
         "content",
         "version",
         "own",
@@ -216,17 +324,20 @@ impl Refused {
     /// One word for the reason, for counts.
     pub fn label(&self) -> &'static str {
         Self::LABELS[match self {
-            Self::ShortKey { .. } => 0,
-            Self::Unsigned => 1,
-            Self::Signature => 2,
-            Self::Content(_) => 3,
-            Self::Version { .. } => 4,
-            Self::Own(_) => 5,
-            Self::Age { .. } => 6,
-            Self::Prefix { .. } => 7,
-            Self::Value { .. } => 8,
-            Self::Misplaced { .. } => 9,
-            Self::Replayed { .. } => 10,
+            Self::NoKey => 0,
+            Self::TwoHosts { .. } => 1,
+            Self::Unsigned => 2,
+            Self::UnknownKey { .. } => 3,
+            Self::Signature => 4,
+            Self::Foreign { .. } => 5,
+            Self::Content(_) => 6,
+            Self::Version { .. } => 7,
+            Self::Own(_) => 8,
+            Self::Age { .. } => 9,
+            Self::Prefix { .. } => 10,
+            Self::Value { .. } => 11,
+            Self::Misplaced { .. } => 12,
+            Self::Replayed { .. } => 13,
         }]
     }
 }
@@ -270,18 +381,17 @@ impl Known {
 }
 
 impl Observation {
-    /// An observation of this version.
+    /// An observation of this version. What is above the widest plan counts as that.
     pub fn new(host: &str, prefix: Prefix, window: u16, rtt: Nanos, samples: u32, at: u64) -> Self {
+        let window = window.min(WIDEST);
         Self { version: VERSION, host: host.into(), prefix, window, rtt: rtt.0, samples, at }
     }
 
-    /// The signed record.
-    pub fn sign(&self, key: &Key) -> String {
-        let mut text = serde_json::to_string(self).expect("every part has a JSON form");
-        let mac = key.mac(&text).finalize().into_bytes();
-        text.push(' ');
-        text.extend(mac.iter().map(|byte| format!("{byte:02x}")));
-        text
+    /// The record, signed by its host.
+    pub fn sign(&self, signer: &Signer) -> String {
+        let text = serde_json::to_string(self).expect("every part has a JSON form");
+        let signature = hexadecimal(signer.pair.sign(text.as_bytes()).as_ref());
+        format!("{text} {} {signature}", signer.number)
     }
 
     /// Checks a record. The signature is checked before anything is read.
@@ -289,17 +399,24 @@ impl Observation {
     /// # Errors
     /// [`Refused`].
     pub fn accept(record: &str, rules: &Acceptance<'_>) -> Result<Remote, Refused> {
-        let Acceptance { key, host, bits, now, max_age, weight } = *rules;
-        let signed = record.rsplit_once(' ').filter(|_| record.len() <= LONGEST_RECORD);
-        let (text, mac) = signed.ok_or(Refused::Unsigned)?;
-        key.mac(text).verify_slice(&digits(mac).ok_or(Refused::Unsigned)?).map_err(|_| Refused::Signature)?;
-        let observation: Self =
+        let Acceptance { keys, host, bits, window, now, max_age, weight } = *rules;
+        let mut parts = record.rsplitn(3, ' ');
+        let parts = (parts.next(), parts.next(), parts.next());
+        let (Some(signature), Some(number), Some(text)) = parts else { return Err(Refused::Unsigned) };
+        if record.len() > LONGEST_RECORD || digits::<{ ID_DIGITS / 2 }>(number).is_none() {
+            return Err(Refused::Unsigned);
+        }
+        let signer = keys.signer(text, number, &digits::<64>(signature).ok_or(Refused::Unsigned)?)?;
+        let mut observation: Self =
             serde_json::from_str(text).map_err(|why| Refused::Content(why.to_string()))?;
         let Self { version, host: ref from, prefix, at, .. } = observation;
         if version != VERSION {
             return Err(Refused::Version { found: version });
         }
         observation.check()?;
+        if from != signer {
+            return Err(Refused::Foreign { host: from.clone(), signer: signer.to_owned() });
+        }
         if from == host {
             return Err(Refused::Own(host.into()));
         }
@@ -312,6 +429,7 @@ impl Observation {
             return Err(Refused::Prefix { host: from.clone(), prefix, bits });
         }
         let age = Nanos::from_secs(now.saturating_sub(at));
+        observation.window = observation.window.min((window.min(MOST) * PARTS) as u16);
         Ok(Remote { observation, age, weight: weight.min(1000) })
     }
 }
@@ -335,7 +453,12 @@ impl Observation {
         let named = (1..=LONGEST_NAME).contains(&host.len()) && host.bytes().all(name);
         let values = [
             ("host", host.clone(), named, format!("1 to {LONGEST_NAME} letters, digits, \"-\" and \"_\"")),
-            ("window", window.to_string(), *window > 0, "1 or more sixteenths of a segment".to_owned()),
+            (
+                "window",
+                window.to_string(),
+                (1..=WIDEST).contains(window),
+                format!("1 to {WIDEST} sixteenths of a segment"),
+            ),
             ("rtt", rtt.to_string(), (1..=LONGEST_RTT).contains(rtt), format!("1 to {LONGEST_RTT} ns")),
             (
                 "samples",
@@ -357,10 +480,10 @@ fn place(prefix: &Prefix, number: usize) -> String {
     format!("firstflight:{VERSION}:{prefix}:{number}")
 }
 
-/// The 32 bytes of 64 hexadecimal digits.
-fn digits(text: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    if text.len() != 64 {
+/// The bytes of hexadecimal digits.
+fn digits<const BYTES: usize>(text: &str) -> Option<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
+    if text.len() != 2 * BYTES {
         return None;
     }
     for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
@@ -375,11 +498,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_signature_is_the_one_of_rfc_4231() {
-        // Test case 6: a key of 131 bytes 0xaa.
-        let key = Key::new(&[0xaa; 131]).expect("long enough");
-        let mac = key.mac("Test Using Larger Than Block-Size Key - Hash Key First").finalize().into_bytes();
-        let hex: String = mac.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+    fn keys_and_signatures_are_those_of_rfc_8032() {
+        // Section 7.1, test 3: secret, public key, and the signature of the bytes af 82.
+        let secret =
+            digits("c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7").expect("digits");
+        let public = "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025";
+        let signer = Signer::from_seed("there", &secret);
+        assert_eq!(hexadecimal(&signer.public()), public);
+        assert_eq!(
+            hexadecimal(signer.pair.sign(&[0xaf, 0x82]).as_ref()),
+            "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a"
+        );
+        // `echo fc51…8025 | xxd -r -p | sha256sum` begins with these digits.
+        assert_eq!(signer.number, "dac073e0123bdea5");
     }
 }

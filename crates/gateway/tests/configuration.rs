@@ -184,8 +184,8 @@ fn an_error_names_its_place_the_valid_values_and_the_nearest_name() {
              redis://, valkey://, rediss://, valkeys://, unix:///",
         ),
         (
-            "[share]\nurl = \"redis://store\"\nkey_file = \"key\"\nhost = \"a\"\nca_file = \"ca.pem\"",
-            "gateway.toml:5:11: share.ca_file = \"ca.pem\": the way to the store is not encrypted; expected a url that begins \
+            "[share]\nurl = \"redis://store\"\nkey_file = \"key\"\nkeys = \"keys\"\nhost = \"a\"\nca_file = \"ca.pem\"",
+            "gateway.toml:6:11: share.ca_file = \"ca.pem\": the way to the store is not encrypted; expected a url that begins \
              with rediss:// or valkeys://, or no key",
         ),
         (
@@ -199,6 +199,15 @@ fn an_error_names_its_place_the_valid_values_and_the_nearest_name() {
              expected 10.0.1.0/24",
         ),
         ("[share]\nurl = \"redis://store\"", "gateway.toml:1:1: share.key_file: missing; expected a text"),
+        (
+            "[share]\nurl = \"redis://store\"\nkey_file = \"key\"\nhost = \"a\"",
+            "gateway.toml:1:1: share.keys: missing; expected a text",
+        ),
+        (
+            "[estimator]\nhosts = 1\n[share]\nurl = \"redis://store\"\nkey_file = \"key\"\nkeys = \"keys\"\nhost = \"a\"",
+            "gateway.toml:3:1: share: with estimator.hosts = 1, one host of the exchange would found plans alone; expected \
+             estimator.hosts of 2 or more, or no [share]",
+        ),
     ] {
         assert_eq!(refused(text), error);
     }

@@ -2,16 +2,42 @@
 
 use crate::common::*;
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Acceptance, Gateway, Key, Known, Observation, PLACES, Refused, Settings};
+use firstflight_gateway::{
+    Acceptance, Gateway, Keys, Known, MOST, Observation, PLACES, Refused, Settings, Signer,
+};
 
 const NOW: u64 = 1_700_000_000;
 
-fn key() -> Key {
-    Key::new(&[7; 32]).expect("long enough")
+/// The secret of a host: its name, filled up.
+fn signer(host: &str) -> Signer {
+    let mut seed = [0; 32];
+    seed.iter_mut().zip(host.bytes()).for_each(|(to, byte)| *to = byte);
+    Signer::from_seed(host, &seed)
 }
 
-fn rules(key: &Key) -> Acceptance<'_> {
-    Acceptance { key, host: "here", bits: (24, 48), now: NOW, max_age: Nanos::from_secs(1800), weight: 500 }
+fn keys() -> Keys {
+    let mut keys = Keys::new();
+    for host in ["here", "there", "elsewhere", "a", "b", "c", "d", "e"] {
+        keys.add(host, signer(host).public()).expect("keys of their own");
+    }
+    keys
+}
+
+fn rules(keys: &Keys) -> Acceptance<'_> {
+    Acceptance {
+        keys,
+        host: "here",
+        bits: (24, 48),
+        window: MOST,
+        now: NOW,
+        max_age: Nanos::from_secs(1800),
+        weight: 500,
+    }
+}
+
+/// The record of the host that the observation names.
+fn signed(observation: &Observation) -> String {
+    observation.sign(&signer(&observation.host))
 }
 
 fn observation(host: &str, window: u32) -> Observation {
@@ -20,45 +46,54 @@ fn observation(host: &str, window: u32) -> Observation {
 }
 
 fn take(gateway: &mut Gateway, host: &str, window: u32) {
-    let key = key();
-    let remote = Observation::accept(&observation(host, window).sign(&key), &rules(&key)).expect("accepted");
+    let remote = Observation::accept(&signed(&observation(host, window)), &rules(&keys())).expect("accepted");
     gateway.remote(&remote, &mut vec![]);
 }
 
 #[test]
 fn a_poisoned_unsigned_or_old_record_is_refused_by_name() {
-    let key = key();
-    let record = observation("there", 40).sign(&key);
-    assert!(Observation::accept(&record, &rules(&key)).is_ok());
-    let refused = |record: &str| Observation::accept(record, &rules(&key)).expect_err("it is refused");
+    let keys = keys();
+    let record = signed(&observation("there", 40));
+    assert!(Observation::accept(&record, &rules(&keys)).is_ok());
+    let refused = |record: &str| Observation::accept(record, &rules(&keys)).expect_err("it is refused");
     assert_eq!(refused("{\"version\":1}"), Refused::Unsigned);
     assert_eq!(refused(&record[..record.len() - 1]), Refused::Unsigned);
     assert_eq!(refused(&"x".repeat(5000)), Refused::Unsigned);
     assert_eq!(refused(&record.replacen("\"window\":640", "\"window\":720", 1)), Refused::Signature);
-    let other = Key::new(&[8; 32]).expect("long enough");
-    assert_eq!(refused(&observation("there", 40).sign(&other)), Refused::Signature);
-    assert_eq!(refused(&observation("here", 40).sign(&key)), Refused::Own("here".into()));
+    // A key that nobody has, and one of another host: a host speaks for itself alone.
+    let unknown = observation("there", 40).sign(&Signer::from_seed("there", &[8; 32]));
+    assert!(refused(&unknown).to_string().ends_with(", which no known host has"), "{}", refused(&unknown));
+    let foreign = observation("there", 40).sign(&signer("elsewhere"));
+    assert_eq!(refused(&foreign).to_string(), "the record of there is signed by the key of elsewhere");
+    // The signature of one record under the text of another.
+    let parts = |record: &str| {
+        record.rsplit_once(' ').map(|(text, signature)| (text.to_owned(), signature.to_owned()))
+    };
+    let (text, _) = parts(&record).expect("a record");
+    let (_, signature) = parts(&signed(&observation("there", 41))).expect("a record");
+    assert_eq!(refused(&format!("{text} {signature}")), Refused::Signature);
+    assert_eq!(refused(&signed(&observation("here", 40))), Refused::Own("here".into()));
     let old = Observation { at: NOW - 1801, ..observation("there", 40) };
-    assert_eq!(
-        refused(&old.sign(&key)).to_string(),
-        "the record of there is 1801 s old; expected 0 to 1800 s"
-    );
+    assert_eq!(refused(&signed(&old)).to_string(), "the record of there is 1801 s old; expected 0 to 1800 s");
     let early = Observation { at: NOW + 61, ..observation("there", 40) };
     assert_eq!(
-        refused(&early.sign(&key)).to_string(),
+        refused(&signed(&early)).to_string(),
         "the record of there is -61 s old; expected 0 to 1800 s"
     );
     let wide = Observation { prefix: "10.0.0.0/8".parse().expect("a prefix"), ..observation("there", 40) };
     let why = "the record of there is for 10.0.0.0/8; expected prefixes of 24 or 48 bits";
-    assert_eq!(refused(&wide.sign(&key)).to_string(), why);
-    let version = Observation { version: 2, ..observation("there", 40) };
-    assert_eq!(refused(&version.sign(&key)), Refused::Version { found: 2 });
-    assert_eq!(Key::new(&[7; 31]).expect_err("too short"), Refused::ShortKey { found: 31 });
+    assert_eq!(refused(&signed(&wide)).to_string(), why);
+    let version = Observation { version: 1, ..observation("there", 40) };
+    assert_eq!(refused(&signed(&version)), Refused::Version { found: 1 });
+    assert_eq!(Signer::from_pkcs8("here", &[7; 32]).expect_err("no key"), Refused::NoKey);
+    let mut keys = keys;
+    let shared = keys.add("thief", signer("there").public()).expect_err("refused").to_string();
+    assert!(shared.starts_with("there and thief have the same key "), "{shared}");
 }
 
 #[test]
 fn values_that_no_gateway_measures_are_refused() {
-    let key = key();
+    let keys = keys();
     let usual = observation("there", 40);
     let long = "x".repeat(65);
     // A gateway keeps round-trip times in 16 bits of 64 us, 255 samples a host, and eleven hosts.
@@ -74,7 +109,12 @@ fn values_that_no_gateway_measures_are_refused() {
         (Observation { host: long, ..usual.clone() }, "the record of xxxx"),
         (
             Observation { window: 0, ..usual.clone() },
-            "the record of there has window = 0; expected 1 or more sixteenths of a segment",
+            "the record of there has window = 0; expected 1 to 720 sixteenths of a segment",
+        ),
+        // No plan has more than 45 segments.
+        (
+            Observation { window: 721, ..usual.clone() },
+            "the record of there has window = 721; expected 1 to 720 sixteenths of a segment",
         ),
         (
             Observation { rtt: 0, ..usual.clone() },
@@ -87,26 +127,27 @@ fn values_that_no_gateway_measures_are_refused() {
         ),
         (Observation { samples: 2806, ..usual.clone() }, "the record of there has samples = 2806;"),
     ] {
-        let refused = Observation::accept(&record.sign(&key), &rules(&key)).expect_err("refused");
+        let refused =
+            Observation::accept(&record.sign(&signer("there")), &rules(&keys)).expect_err("refused");
         assert!(refused.to_string().starts_with(why), "{refused}");
         assert_eq!(refused.label(), "value");
     }
     for record in [
-        Observation { rtt: 4_194_240_000, samples: 2805, window: u16::MAX, ..usual.clone() },
+        Observation { rtt: 4_194_240_000, samples: 2805, window: 720, ..usual.clone() },
         Observation { rtt: 1, samples: 1, window: 1, ..usual },
     ] {
-        assert!(Observation::accept(&record.sign(&key), &rules(&key)).is_ok());
+        assert!(Observation::accept(&record.sign(&signer("there")), &rules(&keys)).is_ok());
     }
 }
 
 #[test]
 fn a_repeated_record_brings_nothing_and_an_older_or_misplaced_one_is_refused() {
-    let key = key();
+    let keys = keys();
     let mut known = Known::new();
     let place = "192.0.2.0/24".parse().expect("a prefix");
     let mut admit = |host: &str, at: u64, place| {
-        let record = Observation { at, ..observation(host, 40) }.sign(&key);
-        known.admit(&place, &Observation::accept(&record, &rules(&key)).expect("accepted"))
+        let record = signed(&Observation { at, ..observation(host, 40) });
+        known.admit(&place, &Observation::accept(&record, &rules(&keys)).expect("accepted"))
     };
     assert_eq!(admit("there", NOW - 10, place), Ok(true));
     assert_eq!(admit("there", NOW - 10, place), Ok(false));
@@ -127,15 +168,15 @@ fn a_repeated_record_brings_nothing_and_an_older_or_misplaced_one_is_refused() {
 
 #[test]
 fn the_memory_of_records_is_bounded_and_keeps_the_newest() {
-    let key = key();
+    let keys = keys();
     let mut known = Known::new();
     let bits = (32, 64);
     // 200 000 prefixes; the last 65536 are remembered for certain.
     let prefix = |number: u32| firstflight_paths::Prefix::around(std::net::Ipv4Addr::from(number).into(), 32);
     let mut admit = |number: u32, at: u64| {
         let record = Observation::new("there", prefix(number), 640, RTT, 40, at);
-        let rules = Acceptance { bits, ..rules(&key) };
-        known.admit(&prefix(number), &Observation::accept(&record.sign(&key), &rules).expect("accepted"))
+        let rules = Acceptance { bits, ..rules(&keys) };
+        known.admit(&prefix(number), &Observation::accept(&signed(&record), &rules).expect("accepted"))
     };
     for number in 0..200_000 {
         assert_eq!(admit(number, NOW - 10), Ok(true));
@@ -149,9 +190,9 @@ fn the_memory_of_records_is_bounded_and_keeps_the_newest() {
 fn the_places_of_a_prefix_are_few_and_each_host_has_one_of_them() {
     let prefix = "2001:db8::/48".parse().expect("a prefix");
     let places = Observation::places(&prefix);
-    assert_eq!((places.len(), places[15].as_str()), (PLACES, "firstflight:1:2001:db8::/48:15"));
+    assert_eq!((places.len(), places[15].as_str()), (PLACES, "firstflight:2:2001:db8::/48:15"));
     // `printf %s 'there 192.0.2.0/24' | sha256sum` begins with the byte 0x7f, 15 modulo 16.
-    assert_eq!(observation("there", 40).place(), "firstflight:1:192.0.2.0/24:15");
+    assert_eq!(observation("there", 40).place(), "firstflight:2:192.0.2.0/24:15");
     let host = |number: u32| Observation { host: format!("host-{number}"), prefix, ..observation("", 40) };
     let used: std::collections::BTreeSet<_> = (0..200).map(|number| host(number).place()).collect();
     assert_eq!(used, places.into_iter().collect());
@@ -159,8 +200,8 @@ fn the_places_of_a_prefix_are_few_and_each_host_has_one_of_them() {
 
 #[test]
 fn observations_of_other_hosts_move_no_window_beyond_those_of_its_own() {
-    // Own hosts measure 18 to 22 segments. Three other gateways claim 4000 segments, or one.
-    for claim in [1, 4000] {
+    // Own hosts measure 18 to 22 segments. Three other gateways claim 45 segments, or one.
+    for claim in [1, 45] {
         let mut gateway = Gateway::new(enforcing());
         for turn in 0..4 {
             for (number, segments) in [(1, 18), (2, 20), (3, 22), (4, 20)] {
@@ -208,9 +249,9 @@ fn an_older_record_does_not_replace_a_newer_one() {
     let mut gateway = Gateway::new(enforcing());
     tick(&mut gateway, 5000.0);
     take(&mut gateway, "a", 40);
-    let key = key();
+    let keys = keys();
     let old = Observation { at: NOW - 600, ..observation("a", 12) };
-    gateway.remote(&Observation::accept(&old.sign(&key), &rules(&key)).expect("accepted"), &mut vec![]);
+    gateway.remote(&Observation::accept(&signed(&old), &rules(&keys)).expect("accepted"), &mut vec![]);
     assert_eq!(gateway.explain(host(1)).estimate.expect("an estimate").segments(), 40);
 }
 
@@ -232,4 +273,75 @@ fn a_gateway_publishes_its_own_measurements_only() {
         take(&mut empty, name, 45);
     }
     assert_eq!(empty.observations("here", NOW).count(), 0);
+}
+
+#[test]
+fn a_partner_that_lies_within_its_bounds_founds_no_plan_alone_and_counts_as_one_host() {
+    // It holds one key, and claims for an hour what it likes: the most, the least, under any name, at any time.
+    let keys = keys();
+    for hosts in 2..=4_u32 {
+        let mut gateway = Gateway::new(Settings { hosts, ..enforcing() });
+        let mut taken = 0;
+        for turn in 0..600_u32 {
+            let name = ["a", "b", "c", "d", "e", "there", "elsewhere", "x"][turn as usize % 8];
+            let window = if turn % 3 == 0 { 16 } else { 720 };
+            let claim = Observation {
+                host: name.into(),
+                window,
+                samples: 2805,
+                at: NOW - 1800 + u64::from(turn),
+                ..observation("a", 40)
+            };
+            if let Ok(remote) = Observation::accept(&claim.sign(&signer("a")), &rules(&keys)) {
+                assert_eq!(remote.observation.host, "a");
+                gateway.remote(&remote, &mut vec![]);
+                taken += 1;
+            }
+            tick(&mut gateway, f64::from(turn));
+        }
+        assert_eq!(taken, 75);
+        let found = gateway.explain(host(1));
+        assert_eq!((found.hosts, found.plan), (1, None), "{found:?}");
+        let heard = gateway.heard(host(1), "a").expect("heard");
+        assert_eq!((heard.weight, gateway.heard(host(1), "b")), (500, None));
+    }
+    // Two own hosts of 20 segments found a plan with it, and the plan is theirs.
+    let mut gateway = Gateway::new(Settings { hosts: 3, ..enforcing() });
+    take(&mut gateway, "a", 45);
+    for turn in 0..8 {
+        report(&mut gateway, &exact(f64::from(turn), host(1), 20));
+        report(&mut gateway, &exact(f64::from(turn), host(2), 20));
+    }
+    let estimate = gateway.explain(host(1)).estimate.expect("an estimate");
+    assert_eq!((estimate.hosts, estimate.segments()), (3, 20));
+}
+
+#[test]
+fn a_record_counts_as_no_more_than_the_configured_window_could_use() {
+    let keys = keys();
+    let record = signed(&observation("there", 45));
+    let of = |window| {
+        let rules = Acceptance { window, ..rules(&keys) };
+        Observation::accept(&record, &rules).expect("accepted").observation.window
+    };
+    assert_eq!([of(45), of(20), of(11)], [45 * 16, 20 * 16, 11 * 16]);
+    // What a host measures above the widest plan is published as that.
+    assert_eq!(
+        Observation::new("there", "192.0.2.0/24".parse().expect("a prefix"), u16::MAX, RTT, 8, NOW).window,
+        720
+    );
+}
+
+#[test]
+fn an_old_and_a_new_key_of_a_host_are_accepted_until_one_is_removed() {
+    let (old, new) = (signer("there"), Signer::from_seed("there", &[9; 32]));
+    let mut both = Keys::new();
+    both.add("there", old.public()).expect("a key");
+    both.add("there", new.public()).expect("another");
+    let accepted = |keys: &Keys, signer: &Signer| {
+        Observation::accept(&observation("there", 40).sign(signer), &rules(keys)).map_err(|why| why.label())
+    };
+    assert!(accepted(&both, &old).is_ok() && accepted(&both, &new).is_ok());
+    assert_eq!(accepted(&Keys::of(&new), &old).expect_err("refused"), "unknown_key");
+    assert!(accepted(&Keys::of(&new), &new).is_ok());
 }

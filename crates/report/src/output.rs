@@ -48,10 +48,22 @@ impl Litter {
         fs::create_dir_all(dir)
     }
 
-    /// Creates a temporary file.
-    fn create(&mut self, path: &Path) -> io::Result<File> {
+    /// Creates a temporary file, for its owner alone if it is private.
+    fn create(&mut self, path: &Path, private: bool) -> io::Result<File> {
         self.files.push(path.to_owned());
-        File::create(path)
+        if !private {
+            return File::create(path);
+        }
+        // A file that another left here might be open to others.
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path)
     }
 
     /// Removes everything. A file that cannot be removed stays, and so does a folder into which another program has
@@ -152,7 +164,7 @@ impl Folder {
         let litter = unfinished.folders.entry(key).or_default();
         let opened = litter
             .create_dir(dir)
-            .and_then(|()| litter.create(&probe))
+            .and_then(|()| litter.create(&probe, false))
             .and_then(|_| fs::remove_file(&probe))
             .map_err(at(dir));
         // Dropping the folder on an error takes the lock again.
@@ -170,6 +182,27 @@ impl Folder {
         name: &str,
         write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
     ) -> Result<(), OutputError> {
+        self.stage_as(name, false, write)
+    }
+
+    /// [`Folder::stage`], of a file that only its owner may use from its begin on (mode 0600).
+    ///
+    /// # Errors
+    /// As [`Folder::stage`].
+    pub fn stage_private(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        self.stage_as(name, true, write)
+    }
+
+    fn stage_as(
+        &mut self,
+        name: &str,
+        private: bool,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
         let target = self.dir.join(name);
         let temporary = self.temporary(&target);
         refuse_folder(&target)?;
@@ -178,17 +211,17 @@ impl Folder {
             write(&mut buffer)?;
             buffer.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
         };
-        let created = self.create(&temporary);
+        let created = self.create(&temporary, private);
         created.and_then(write_to).map_err(at(&target))?;
         self.staged.push((temporary, target));
         Ok(())
     }
 
-    fn create(&self, temporary: &Path) -> io::Result<File> {
+    fn create(&self, temporary: &Path, private: bool) -> io::Result<File> {
         let mut unfinished = unfinished();
         let litter = unfinished.folders.entry(self.key).or_default();
         litter.create_dir(temporary.parent().unwrap_or(&self.dir))?;
-        litter.create(temporary)
+        litter.create(temporary, private)
     }
 
     /// Renames every staged file to its final name, replaces files of earlier runs, and returns the paths in staging

@@ -45,6 +45,7 @@ pub(super) struct Reload {
 /// All checks of a configuration that need no kernel.
 pub(super) fn whole(configuration: &Configuration) -> Result<(), Failure> {
     run::groups(configuration)?;
+    run::user(configuration)?;
     run::site(configuration)?;
     configuration.share.as_ref().map(Sharing::open).transpose().map_err(Failure::new)?;
     Ok(())

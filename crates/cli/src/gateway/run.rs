@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use firstflight_contract::Nanos;
-use firstflight_daemon::{Fresh, Groups, Kernel, Routed, Setup, Sharing, Site, Source, serve};
-use firstflight_gateway::{Configuration, Key, MOST_ORDERS, Mode};
+use firstflight_daemon::{
+    Doors, Fresh, Groups, Keep, Kernel, Routed, Setup, Sharing, Site, Source, User, serve_at,
+};
+use firstflight_gateway::{Configuration, MOST_ORDERS, Mode, Share};
 use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers, Transfers};
 use firstflight_scenario::file::read_text;
 
-use super::{check, read};
+use super::check;
 use crate::failure::{Failure, wrong_at};
 use crate::interrupt;
 use crate::output::{complain, show};
@@ -125,7 +127,12 @@ pub(super) fn place(file: Option<&Path>) -> Option<&Path> {
 pub(super) fn configuration(file: Option<&Path>) -> Result<Configuration, Failure> {
     let Some(file) = place(file) else { return Ok(Configuration::default()) };
     let text = read_text(file, LARGEST).map_err(|error| wrong_at(file.display(), error))?;
-    Ok(Configuration::parse(&text, &file.display().to_string())?)
+    let configuration = Configuration::parse(&text, &file.display().to_string())?;
+    if configuration.share.as_ref().is_some_and(Share::has_password) {
+        let key = "share.url has a password, and the configuration";
+        firstflight_daemon::is_private(key, file).map_err(Failure::new)?;
+    }
+    Ok(configuration)
 }
 
 pub(super) fn execute(options: &Options) -> Result<(), Failure> {
@@ -138,7 +145,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     );
     let share = configuration.share.as_ref().map(Sharing::open).transpose().map_err(Failure::new)?;
     let transfers = transfers(&configuration);
-    let (groups, site) = (groups(&configuration)?, site(&configuration)?);
+    let (groups, site, user) = (groups(&configuration)?, site(&configuration)?, user(&configuration)?);
     let Configuration { mut settings, cgroup, state, socket, idle, retreat, .. } = configuration;
     if let Some(mode) = options.mode {
         settings.mode = mode.mode();
@@ -191,14 +198,36 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         tiers,
         source,
     };
+    let doors = settle(&setup, user.as_ref(), if by_routes { Keep::Routes } else { Keep::Nothing })?;
     show(&format!(
         "The gateway serves {}, for the connections of {}; its mode is {}, its mechanism {used}.\n",
         setup.socket.display(),
         cgroup.as_ref().map_or("this machine".to_owned(), |folder| folder.display().to_string()),
         setup.settings.mode.label()
     ))?;
-    interrupt::while_serving(|| serve(&setup, kernel, interrupt::stopped, |line| complain(line)))
+    interrupt::while_serving(|| serve_at(&setup, doors, kernel, interrupt::stopped, |line| complain(line)))
         .map_err(Failure::new)
+}
+
+/// User that the gateway of a configuration becomes, if root runs this process.
+pub(super) fn user(configuration: &Configuration) -> Result<Option<User>, Failure> {
+    User::to_become(configuration.user.as_deref()).map_err(Failure::new)
+}
+
+/// Opens the sockets, makes the state folder and the recording the user's, and gives up all rights but those to keep.
+pub(super) fn settle(setup: &Setup, user: Option<&User>, keep: Keep) -> Result<Doors, Failure> {
+    let Setup { socket, state, record, site, .. } = setup;
+    let doors = Doors::open(socket, site.as_ref().map(|site| site.listen)).map_err(Failure::new)?;
+    firstflight_daemon::prepare(state, user).map_err(Failure::new)?;
+    if let (Some(user), Some(record)) = (user, record) {
+        firstflight_daemon::reserve("the recording", record, Some(user)).map_err(Failure::new)?;
+    }
+    firstflight_daemon::leave(user, keep).map_err(|error| Failure::new(format!("root's rights: {error}")))?;
+    interrupt::clean_up_on_signals();
+    if let Some(advice) = user.and_then(User::advice) {
+        complain(format_args!("note: {advice}"));
+    }
+    Ok(doors)
 }
 
 /// The groups of a configuration.
@@ -211,9 +240,8 @@ pub(super) fn groups(configuration: &Configuration) -> Result<Groups, Failure> {
 /// The interface to the other gateways of the site, with its secret.
 pub(super) fn site(configuration: &Configuration) -> Result<Option<Site>, Failure> {
     let Some(site) = &configuration.site else { return Ok(None) };
-    let secret = read(&site.key_file)?;
-    let key = Key::new(secret.trim_ascii()).map_err(|error| wrong_at(site.key_file.display(), error))?;
-    Ok(Some(Site { listen: site.listen, hosts: site.hosts.clone(), key, weight: site.weight }))
+    let (signer, keys) = firstflight_daemon::of_site(&site.key_file).map_err(Failure::new)?;
+    Ok(Some(Site { listen: site.listen, hosts: site.hosts.clone(), signer, keys, weight: site.weight }))
 }
 
 /// The programs for single transfers, if the configuration wants them.
@@ -234,7 +262,12 @@ pub(super) fn source(
     let Some(file) = place(file) else { return Source { asked, ..Source::default() } };
     let (before, path) = (started.clone(), file.to_owned());
     let reread = move || {
-        let read = configuration(Some(&path)).and_then(|found| check::whole(&found).map(|()| found));
+        let read = configuration(Some(&path)).and_then(|found| {
+            // Keys that stay are not read: the gateway's user may not be allowed to. Other ones need a restart, and are checked.
+            let same = (&found.share, &found.site) == (&before.share, &before.site);
+            let checked = if same { groups(&found).map(drop) } else { check::whole(&found) };
+            checked.map(|()| found)
+        });
         let mut found = read.map_err(|failure| match failure {
             Failure::Because(why) => why,
             _ => unreachable!("nothing is printed"),
@@ -268,7 +301,7 @@ pub(super) fn secret() -> Result<u64, Failure> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// Starts the loader, gives up all capabilities, and takes the hooks.
+/// Starts the loader and takes the hooks.
 fn hooks(common: &Common) -> Result<Hooks, Failure> {
     let (here, there) = UnixStream::pair().map_err(Failure::new)?;
     let program = std::env::current_exe().map_err(Failure::new)?;
@@ -286,7 +319,6 @@ fn hooks(common: &Common) -> Result<Hooks, Failure> {
         .map_err(|error| Failure::new(format!("the loader cannot be started: {error}")))?;
     // The command holds the other end too; without it, the end of the loader ends the wait.
     drop(command);
-    firstflight_daemon::give_up_capabilities().map_err(Failure::new)?;
     here.set_read_timeout(Some(LOADING)).map_err(Failure::new)?;
     let hooks = Hooks::receive(&here);
     let ended = loader.wait().map_err(Failure::new)?;

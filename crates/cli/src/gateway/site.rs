@@ -6,7 +6,7 @@ use clap::Args;
 use firstflight::Progress;
 use firstflight_capture::{Room, Watch, Watched, for_each};
 use firstflight_contract::Nanos;
-use firstflight_daemon::{Mirror, Setup, explanation, report, serve};
+use firstflight_daemon::{Interface, Keep, Mirror, Setup, explanation, report, serve_at};
 use firstflight_gateway::{Gateway, Mode, Settings};
 use firstflight_paths::Prefix;
 use firstflight_scenario::file;
@@ -66,6 +66,13 @@ pub(super) struct Options {
     json: bool,
 }
 
+impl Options {
+    /// Whether it learns from an interface until it is stopped.
+    pub(super) fn serves(&self) -> bool {
+        self.interface.is_some()
+    }
+}
+
 fn prefix(text: &str) -> Result<Prefix, String> {
     text.parse()
 }
@@ -87,12 +94,17 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
                 Some((Mode::Advise, "gateway site")),
             );
             configuration.settings.secret = run::secret()?;
+            let user = run::user(&configuration)?;
             let site = run::site(&configuration)?;
-            let socket = options.socket.clone().unwrap_or_else(|| configuration.socket.clone());
-            let mirror = Mirror::open(interface, hosts, &socket, site.as_ref()).map_err(Failure::new)?;
-            firstflight_daemon::give_up_capabilities().map_err(Failure::new)?;
+            if site.as_ref().is_some_and(|site| site.signer.is_none()) {
+                let why = "it has public keys alone; expected the private one, by which the gateway of the site signs";
+                return Err(wrong_at("site.key_file", why).into());
+            }
+            let groups = run::groups(&configuration)?;
+            let socket = options.socket.clone().unwrap_or(configuration.socket);
+            let packets = Interface::open(interface).map_err(Failure::new)?;
             let setup = Setup {
-                groups: run::groups(&configuration)?,
+                groups,
                 settings: configuration.settings,
                 socket,
                 state: options.state.clone().unwrap_or(configuration.state),
@@ -106,9 +118,12 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
                 tiers: vec![format!("in use: packets of {interface}")],
                 source,
             };
+            let doors = run::settle(&setup, user.as_ref(), Keep::Nothing)?;
+            let site = setup.site.as_ref();
+            let mirror = Mirror::begin(packets, hosts, &setup.socket, site).map_err(Failure::new)?;
             show(&format!("The gateway serves {}, and learns from {interface}.\n", setup.socket.display()))?;
             interrupt::while_serving(|| {
-                serve(&setup, Box::new(mirror), interrupt::stopped, |line| complain(line))
+                serve_at(&setup, doors, Box::new(mirror), interrupt::stopped, |line| complain(line))
             })
             .map_err(Failure::new)
         }

@@ -14,8 +14,8 @@ use firstflight::recording::{Event, FlowRecording, Metrics};
 use firstflight::{Run, Scenario};
 use firstflight_capture::{Connection, Room, Watch, for_each};
 use firstflight_contract::Nanos;
-use firstflight_daemon::{Client, Groups, Kernel, Mirror, Setup, Site, Source, serve};
-use firstflight_gateway::{Connection as Report, Gateway, Key, Mode, Plan, Settings, typical};
+use firstflight_daemon::{Client, Groups, Interface, Kernel, Mirror, Setup, Site, Source, serve};
+use firstflight_gateway::{Connection as Report, Gateway, Keys, Mode, Plan, Settings, Signer, typical};
 use firstflight_lab::{Cable, Netns, TcpInfo};
 use firstflight_paths::Prefix;
 use firstflight_report::pcapng;
@@ -170,7 +170,8 @@ fn windows_rebuilt_on_an_interface_are_those_of_the_kernels_senders() {
     };
     let hosts = vec!["10.87.1.1/32".parse().expect("a prefix")];
     let socket = Path::new("unused");
-    let mirror = cable.near().run(|| Mirror::open("tun0", hosts, socket, None)).expect("entered");
+    let mirror =
+        cable.near().run(|| Mirror::begin(Interface::open("tun0")?, hosts, socket, None)).expect("entered");
     let mut mirror = mirror.expect("the interface");
     let listener = cable.near().run(|| TcpListener::bind((SERVER, 80))).expect("entered").expect("a port");
     let sizes = [30_000, 100_000, 300_000, 1_500_000];
@@ -268,7 +269,8 @@ fn a_request_pushes_what_the_site_knows_to_the_host_that_is_asked() {
             site: Some(Site {
                 listen: address.parse().expect("an address"),
                 hosts: vec![prefix("10.9.0.0/24")],
-                key: Key::new(&[7; 32]).expect("long enough"),
+                signer: Some(Signer::from_seed("site", &[7; 32])),
+                keys: Keys::of(&Signer::from_seed("site", &[7; 32])),
                 weight: 500,
             }),
             tiers: vec![],
@@ -290,8 +292,9 @@ fn a_request_pushes_what_the_site_knows_to_the_host_that_is_asked() {
             ip(&["address", "add", address, "dev", "lo"]);
         }
         let site = there.site.as_ref();
-        let mirror =
-            Mirror::open("lo", vec![prefix("10.9.0.0/24")], &there.socket, site).expect("the interface");
+        let mirror = Interface::open("lo")
+            .and_then(|lo| Mirror::begin(lo, vec![prefix("10.9.0.0/24")], &there.socket, site))
+            .expect("the interface");
         let host = Host(Arc::clone(&plans));
         let ends = || over.load(Ordering::Relaxed);
         thread::scope(|scope| {

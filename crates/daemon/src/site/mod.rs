@@ -58,20 +58,33 @@ struct Shared {
     watched: Mutex<(Watched, usize, Option<String>)>,
 }
 
-impl Mirror {
-    /// Watches `interface`. Connections whose sender is one of `hosts`, and whose receiver is not, are reported; all of them if
-    /// `hosts` is empty. With a site, requests to its hosts are pushed to their gateways; `socket` is the own one. Needs
-    /// CAP_NET_RAW until it returns.
+/// An interface whose packets can be read.
+#[derive(Debug)]
+pub struct Interface(Link);
+
+impl Interface {
+    /// Opens an interface. Needs CAP_NET_RAW until it returns.
     ///
     /// # Errors
     /// One line: there is no such interface, or its packets cannot be read.
-    pub fn open(
-        interface: &str,
+    pub fn open(name: &str) -> Result<Self, String> {
+        Link::open(name).map(Self).map_err(|why| format!("interface {name}: {why}"))
+    }
+}
+
+impl Mirror {
+    /// Watches `interface`, in threads that have the rights of the caller. Connections whose sender is one of `hosts`, and whose
+    /// receiver is not, are reported; all of them if `hosts` is empty. With a site, requests to its hosts are pushed to their
+    /// gateways; `socket` is the own one.
+    ///
+    /// # Errors
+    /// One line: a thread cannot be started.
+    pub fn begin(
+        Interface(link): Interface,
         hosts: Vec<Prefix>,
         socket: &Path,
         site: Option<&Site>,
     ) -> Result<Self, String> {
-        let link = Link::open(interface).map_err(|why| format!("interface {interface}: {why}"))?;
         let pushes = site.map(|site| Pushes::begin(socket, site.listen.port()));
         let pushes = pushes.transpose().map_err(|error| format!("the thread of the pushes: {error}"))?;
         let pushes = pushes.map(Arc::new);

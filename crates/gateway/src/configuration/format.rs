@@ -47,6 +47,12 @@ pub(crate) const ROOT: Section = Section {
             "Folder of the saved state and of the log of decisions.",
         ),
         key("socket", Kind::Text, "`/run/firstflight/gateway.sock`", "Unix socket of the interface."),
+        key(
+            "user",
+            Kind::Text,
+            "`firstflight`, else `nobody`",
+            "User that the gateway becomes when root starts it, a name or a number. It owns the state folder.",
+        ),
         key("read_group", Kind::Text, "root only", "System group that may read through the socket."),
         key(
             "admin_group",
@@ -242,7 +248,13 @@ pub(crate) const SHARE: Section = Section {
         need(
             "key_file",
             Kind::Text,
-            "File of the secret, at least 32 bytes, by which the hosts sign their observations. Other users may not use it.",
+            "File of the private key, Ed25519 in PEM, by which this host signs its observations. Nobody else may use the file.",
+        ),
+        need(
+            "keys",
+            Kind::Text,
+            "Folder of the hosts' public keys, PEM: `HOST.pem`, and `HOST.ANYTHING.pem` for more keys of the same host. It is read \
+             again every minute. Nobody but its owner may write it.",
         ),
         need("host", Kind::Name, "Name of this host in its observations; each host has its own."),
         key(
@@ -279,7 +291,8 @@ pub(crate) const SITE: Section = Section {
         need(
             "key_file",
             Kind::Text,
-            "File of the secret, at least 32 bytes, by which observations are signed.",
+            "File of the key of the site, Ed25519 in PEM: the private one at the gateway of the site, which signs, and the public one at \
+             its hosts. Nobody else may use a file with a private key.",
         ),
         key(
             "weight",

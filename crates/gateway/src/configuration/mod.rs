@@ -32,6 +32,8 @@ pub struct Configuration {
     pub state: PathBuf,
     /// Unix socket.
     pub socket: PathBuf,
+    /// User that the gateway becomes.
+    pub user: Option<String>,
     /// System group that may read.
     pub read_group: Option<String>,
     /// System group that may give orders.
@@ -64,8 +66,10 @@ pub struct Transfers {
 pub struct Share {
     /// Store.
     pub url: String,
-    /// File of the secret.
+    /// File of the private key of this host.
     pub key_file: PathBuf,
+    /// Folder of the public keys of the hosts.
+    pub keys: PathBuf,
     /// File of the certificates of those who may vouch for the store.
     pub ca_file: Option<PathBuf>,
     /// Name of this host.
@@ -76,6 +80,16 @@ pub struct Share {
     pub max_age: Nanos,
 }
 
+impl Share {
+    /// Whether the address of the store has a password, before its host or as a parameter.
+    pub fn has_password(&self) -> bool {
+        let place = self.url.split_once("://").map_or("", |(_, place)| place);
+        let (place, query) = place.split_once('?').unwrap_or((place, ""));
+        place.split_once('/').map_or(place, |(place, _)| place).contains('@')
+            || query.split('&').any(|word| word.starts_with("pass=") || word.starts_with("password="))
+    }
+}
+
 /// Interface between the gateway of a site and those of its hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
@@ -83,7 +97,7 @@ pub struct Site {
     pub listen: SocketAddr,
     /// The hosts of the site.
     pub hosts: Vec<Prefix>,
-    /// File of the secret.
+    /// File of the private or the public key of the site.
     pub key_file: PathBuf,
     /// Weight of an observation that is pushed, thousandths of an own one.
     pub weight: u16,
@@ -153,6 +167,7 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
     };
     let orders = overrides(root, &settings)?;
     settings.overrides = orders.iter().map(|(prefix, order, _)| (*prefix, *order)).collect();
+    let hosts = settings.hosts;
     let lease = time(&plan, "lease", Nanos::from_secs(10), SECOND, HOUR)?;
     Ok(Configuration {
         settings,
@@ -161,6 +176,7 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
         cgroup: given("cgroup")?.map(PathBuf::from),
         state: text("state", "/var/lib/firstflight")?.into(),
         socket: text("socket", "/run/firstflight/gateway.sock")?.into(),
+        user: given("user")?,
         read_group: given("read_group")?,
         admin_group: given("admin_group")?,
         plan_group: given("plan_group")?,
@@ -170,7 +186,7 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
             apply: flag(&transfers, "apply", false)?,
             ssthresh: flag(&transfers, "ssthresh", false)?,
         },
-        share: root.get("share").map(|item| share(&item)).transpose()?,
+        share: root.get("share").map(|item| share(&item, hosts)).transpose()?,
         site: root.get("site").map(|item| site(&item)).transpose()?,
     })
 }
@@ -301,8 +317,12 @@ fn overlapping(sorted: &std::collections::BTreeSet<Prefix>, prefix: &Prefix) -> 
     before.into_iter().chain(after).find(|other| other.contains(prefix) || prefix.contains(other)).copied()
 }
 
-fn share(item: &Item<'_>) -> Result<Share, Error> {
+fn share(item: &Item<'_>, hosts: u32) -> Result<Share, Error> {
     let table = item.table(&format::SHARE)?;
+    if hosts < 2 {
+        let why = "with estimator.hosts = 1, one host of the exchange would found plans alone";
+        return Err(item.invalid(why).expecting("estimator.hosts of 2 or more, or no [share]"));
+    }
     let url = table.need("url")?;
     if !STORES
         .iter()
@@ -313,6 +333,7 @@ fn share(item: &Item<'_>) -> Result<Share, Error> {
             .expecting(format!("one that begins with {}", STORES.join(", "))));
     }
     let key_file = filled(&table.need("key_file")?)?.into();
+    let keys = filled(&table.need("keys")?)?.into();
     let host = table.need("host")?.name()?.to_owned();
     let ca_file = table.get("ca_file");
     if let Some(item) = &ca_file
@@ -329,6 +350,7 @@ fn share(item: &Item<'_>) -> Result<Share, Error> {
     Ok(Share {
         url,
         key_file,
+        keys,
         ca_file,
         host,
         weight: (1000.0 * number(&table, "weight", 0.5)?) as u16,
