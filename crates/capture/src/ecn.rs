@@ -28,8 +28,8 @@ fn number(flags: Flags) -> u8 {
 #[derive(Debug)]
 pub(crate) enum Feedback {
     Classic,
-    /// Accurate ECN was agreed on, and the path or the host erases its number.
-    Erased,
+    /// The flags mean nothing: the handshake agreed on no ECN, or on accurate ECN whose number the path or the host erases.
+    None,
     Accurate {
         /// Low bits of the count in the last acknowledgement; `None` before the first one if the capture begins later.
         last: Option<u8>,
@@ -62,12 +62,26 @@ impl Feedback {
             later.clone().any(|packet| packet.flags.has(Flags::AE))
         };
         if refused || agreed.is_none() && !seen() {
-            return Self::Classic;
+            return if Self::excludes_classic(flow) { Self::None } else { Self::Classic };
         }
         let server_receives = of_kind(true).next().is_some_and(|answer| answer.side != sender);
         let last = agreed.map(|code| Self::FIRST + u8::from(server_receives && code == Self::MARKED));
         let marks = CongestionMarks { packets: 0, exact: agreed.is_some() };
         Self::Accurate { last, code: agreed.is_some() && !server_receives, marks }
+    }
+
+    /// Whether the captured part of the handshake shows that classic ECN was not agreed on (RFC 3168, section 6.1.1): a SYN has ECE and
+    /// CWR, its answer ECE alone. A SYN that was retransmitted may have given up ECN.
+    fn excludes_classic(flow: &Flow) -> bool {
+        let syns = |answers: bool| {
+            let syns = flow.packets.iter().filter(|packet| packet.flags.has(Flags::SYN));
+            syns.filter(move |packet| packet.flags.has(Flags::ACK) == answers).map(|packet| packet.flags)
+        };
+        let none = |answers: bool, fits: fn(Flags) -> bool| {
+            syns(answers).next().is_some() && !syns(answers).any(fits)
+        };
+        none(false, |flags| flags.has(Flags::ECE) && flags.has(Flags::CWR))
+            || none(true, |flags| flags.has(Flags::ECE) && !flags.has(Flags::CWR))
     }
 
     /// Reads an acknowledgement without SYN that newly reports this many packets; `advances` is false if it is older than
@@ -76,12 +90,12 @@ impl Feedback {
         let (last, code, marks) = match self {
             Self::Classic => return flags.has(Flags::ECE),
             Self::Accurate { last, code, marks } if advances => (last, code, marks),
-            Self::Accurate { .. } | Self::Erased => return false,
+            Self::Accurate { .. } | Self::None => return false,
         };
         let now = number(flags);
         if std::mem::take(code) && packets == 0 {
             if now == 0 {
-                *self = Self::Erased;
+                *self = Self::None;
                 return false;
             }
             // a mark of the SYN-ACK counts, and is none of the data
@@ -98,7 +112,7 @@ impl Feedback {
     /// Marks so far; `None` without a count: classic ECN reports that there are some, and not how many.
     pub(crate) fn marks(&self) -> Option<CongestionMarks> {
         match self {
-            Self::Classic | Self::Erased => None,
+            Self::Classic | Self::None => None,
             Self::Accurate { marks, .. } => Some(*marks),
         }
     }

@@ -8,6 +8,7 @@ use crate::clock::Epoch;
 use crate::copies::Kind;
 use crate::groups::{GroupId, client};
 use crate::packet::{Flags, TcpPacket};
+use crate::successor::{Arrival, OddSyns, Place, Successor};
 use crate::syn::{Syn, Syns};
 use crate::tap::Tap;
 use crate::transfers::Exchange;
@@ -195,10 +196,13 @@ pub(crate) struct Flow {
     pub(crate) last: Nanos,
     /// Whether packets are kept; otherwise they are counted only.
     pub(crate) keeps: bool,
-    /// Whether the connection was reset.
-    pub(crate) reset: bool,
+    /// Whether a side reset the connection, and which sides sent since then: if both did, it was no reset of this connection.
+    reset: bool,
+    since_reset: [bool; 2],
     /// Packets that reported nothing new: retransmissions, copies, repeated acknowledgements.
     pub(crate) repeats: u64,
+    /// SYNs that may open the next connection between the same ports.
+    successor: Successor,
 }
 
 /// A packet that was added to its connection.
@@ -227,7 +231,9 @@ impl Flow {
             last: Nanos::ZERO,
             keeps: true,
             reset: false,
+            since_reset: [false; 2],
             repeats: 0,
+            successor: Successor::default(),
         }
     }
 
@@ -243,8 +249,30 @@ impl Flow {
         if packet.from == self.ends[0] { Side::First } else { Side::Second }
     }
 
-    /// Whether `packet` opens another connection between the same ports.
-    pub(crate) fn is_succeeded_by(&self, at: Nanos, packet: &TcpPacket) -> bool {
+    /// Connection of a packet between the same ports: this one or the next.
+    pub(crate) fn place(&mut self, at: Nanos, packet: &TcpPacket, tap: Tap) -> Place {
+        /// Farthest number that packets of the connection may have: more than any window holds at the point of capture.
+        const NEAR: u32 = 1 << 24;
+        let arrival = || Arrival { at, packet: packet.clone(), tap };
+        if self.opens_another(at, packet) {
+            let peer = self.end(self.side_of(packet).other());
+            let answered = peer.syn().is_some() || peer.acknowledges.is_some() || self.carried_data();
+            if self.closed() || !answered {
+                return Place::Next(vec![]);
+            }
+            self.successor.open(arrival());
+            return Place::Held;
+        }
+        let ends = (self.ends, &self.sides);
+        let is_near = |number: u32| {
+            let high = ends.1[usize::from(ends.0[0] != packet.from)].high;
+            high.is_none_or(|high| number.wrapping_sub((high as u32).wrapping_sub(NEAR)) <= 2 * NEAR)
+        };
+        self.successor.place(arrival, packet, is_near)
+    }
+
+    /// Whether `packet` is a SYN with another number than the connection's.
+    fn opens_another(&self, at: Nanos, packet: &TcpPacket) -> bool {
         let written_late = self.packets.first().is_some_and(|first| at <= first.at);
         if !packet.flags.has(Flags::SYN) || packet.flags.has(Flags::ACK) || written_late {
             return false;
@@ -255,7 +283,12 @@ impl Flow {
 
     /// Whether both ends have finished, or one has reset the connection.
     pub(crate) fn closed(&self) -> bool {
-        self.reset || self.sides.iter().all(|end| end.finished)
+        self.reset && self.since_reset != [true; 2] || self.sides.iter().all(|end| end.finished)
+    }
+
+    /// A reset, which may have any numbers and contains no information on the path.
+    pub(crate) fn reset(&mut self, at: Nanos) {
+        (self.reset, self.since_reset, self.last) = (true, [false; 2], self.last.max(at));
     }
 
     /// Data bytes in both directions, each counted once.
@@ -278,8 +311,24 @@ impl Flow {
     pub(crate) fn split_off(&mut self) -> Self {
         self.keeps = false;
         let (packets, sacks) = (std::mem::take(&mut self.packets), std::mem::take(&mut self.sacks));
-        let Self { ends, sides, client, group, exchange, last, keeps, reset, repeats, .. } = *self;
-        Self { ends, packets, sacks, sides, client, group, exchange, last, keeps, reset, repeats }
+        let successor = Successor::default();
+        let Self { ends, sides, client, group, exchange, last, keeps, reset, since_reset, repeats, .. } =
+            *self;
+        Self {
+            ends,
+            packets,
+            sacks,
+            sides,
+            client,
+            group,
+            exchange,
+            last,
+            keeps,
+            reset,
+            since_reset,
+            repeats,
+            successor,
+        }
     }
 
     /// Adds the packet with this `number` in the file, captured at `tap`. Returns its side and its new bytes.
@@ -357,6 +406,7 @@ impl Flow {
         end.payload += u64::from(packet.payload);
         end.new_bytes += new_bytes;
         end.finished |= packet.flags.has(Flags::FIN);
+        self.since_reset[own] |= self.reset;
         self.repeats += u64::from(repeats);
         self.last = self.last.max(at);
         let ended = if new_bytes > 0 { self.exchange.add(side, new_bytes, has_all) } else { None };
@@ -409,14 +459,19 @@ impl Flow {
         }
     }
 
-    /// Leaves out SYNs with another number than the connection's. Returns how many.
-    pub(crate) fn drop_odd_syns(&mut self) -> u64 {
+    /// Leaves out SYNs with another number than the connection's. Returns their numbers.
+    pub(crate) fn drop_odd_syns(&mut self) -> OddSyns {
         let syns = [Side::First, Side::Second].map(|side| self.end(side).syn());
-        let before = self.packets.len();
+        let mut odd = self.successor.end();
         self.packets.retain(|packet| {
-            !packet.flags.has(Flags::SYN) || syns[packet.side as usize].is_none_or(|syn| syn == packet.seq)
+            let own = !packet.flags.has(Flags::SYN)
+                || syns[packet.side as usize].is_none_or(|syn| syn == packet.seq);
+            if !own {
+                odd.count(packet.flags);
+            }
+            own
         });
-        (before - self.packets.len()) as u64
+        odd
     }
 
     /// Smallest positive difference between the sorted packet times, an estimate of the clock's resolution.

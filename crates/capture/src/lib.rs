@@ -37,6 +37,7 @@ mod series;
 pub mod simulated;
 mod stamps;
 mod startup;
+mod successor;
 pub mod summary;
 mod syn;
 mod table;

@@ -96,6 +96,10 @@ impl Lengths<'_> {
         if let Some(divisor) = self.divisor(ethernet) {
             return (divisor, false);
         }
+        let jumbo = full(JUMBO, header);
+        if 2 * offloaded().filter(|len| len % jumbo == 0).count() > offloaded().count() {
+            return (jumbo, false);
+        }
         match self.data().filter(|&len| len <= ethernet).max() {
             Some(single) if single >= DEFAULT && self.count(single) >= SEVERAL => (single, false),
             _ => (ethernet, true),
@@ -161,7 +165,15 @@ impl Lengths<'_> {
 /// Payload of a full Ethernet packet.
 fn ethernet(header: u32) -> u32 {
     const ETHERNET: u32 = 1500;
-    ETHERNET.saturating_sub(header).max(1)
+    full(ETHERNET, header)
+}
+
+/// Usual size of Ethernet's jumbo packets, bytes.
+const JUMBO: u32 = 9000;
+
+/// Payload of a packet of this size.
+fn full(packet: u32, header: u32) -> u32 {
+    packet.saturating_sub(header).max(1)
 }
 
 /// Whether these steps are enough to show a segment.

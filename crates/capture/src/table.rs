@@ -23,6 +23,7 @@ use crate::groups::{Group, GroupId, Groups};
 use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
+use crate::successor::{Arrival, OddSyns, Place};
 use crate::tap::Tap;
 
 /// Maximum number of connections that are followed at once. A new one takes the place of one that has ended, of one without
@@ -85,7 +86,9 @@ pub(crate) struct Table {
     /// Connections with data that made room for others before they ended.
     silent: u64,
     /// SYNs with another number than that of their connection.
-    odd_syns: u64,
+    odd_syns: OddSyns,
+    /// Copies among the packets that were held back before their connection began: file and place.
+    held_copies: Vec<(u16, Kind)>,
 }
 
 /// The connections of a capture, and the groups of all of them.
@@ -99,19 +102,25 @@ impl Table {
     pub(crate) fn add(&mut self, at: Nanos, packet: &TcpPacket, tap: Tap) -> Result<(), Duplicate> {
         let key = key(packet.from, packet.to);
         let known = self.open.get(&key).copied();
-        // a reset may carry any sequence numbers and contains no information on the path
         if packet.flags.has(Flags::RST) {
             if let Some(index) = known {
-                self.flows[index as usize].1.reset = true;
+                self.flows[index as usize].1.reset(at);
             }
             return Ok(());
         }
-        let index = match known {
-            Some(index) if self.flows[index as usize].1.is_succeeded_by(at, packet) => {
+        let index = match known.map(|index| (index, self.flows[index as usize].1.place(at, packet, tap))) {
+            Some((index, Place::Own)) => index,
+            Some((_, Place::Held)) => return Ok(()),
+            Some((index, Place::Next(held))) => {
                 self.end(index, key);
-                self.begin(packet, key)
+                let next = self.begin(held.first().map_or(packet, |first| &first.packet), key);
+                for Arrival { at, packet, tap } in held {
+                    if let Err(Duplicate(kind)) = self.take(next, at, &packet, tap) {
+                        self.held_copies.push((tap.file, kind));
+                    }
+                }
+                next
             }
-            Some(index) => index,
             None => {
                 if self.open.len() >= MAX_OPEN {
                     self.make_room();
@@ -119,6 +128,11 @@ impl Table {
                 self.begin(packet, key)
             }
         };
+        self.take(index, at, packet, tap)
+    }
+
+    /// Adds a packet to the connection at `index`.
+    fn take(&mut self, index: u32, at: Nanos, packet: &TcpPacket, tap: Tap) -> Result<(), Duplicate> {
         let (_, flow) = &mut self.flows[index as usize];
         let before = flow.packets.len();
         let Added { side, new_bytes, ended } = flow.add(at, packet, self.added, tap)?;
@@ -294,10 +308,11 @@ impl Table {
     /// Leaves out packets that were captured more than once, and SYNs that are no connection's.
     /// `count` receives the file and the place of each.
     pub(crate) fn leave_out_copies(&mut self, mut count: impl FnMut(u16, Kind)) {
+        std::mem::take(&mut self.held_copies).into_iter().for_each(|(file, kind)| count(file, kind));
         for (state, flow) in &mut self.flows {
             if *state != State::Free {
                 let before = flow.packets.len();
-                self.odd_syns += flow.drop_odd_syns();
+                self.odd_syns.add(flow.drop_odd_syns());
                 copies::leave_out(flow, &mut count);
                 self.kept -= before - flow.packets.len();
             }
@@ -353,15 +368,8 @@ impl Table {
     /// Warnings about what is left out.
     fn left_out(&self) -> Vec<String> {
         let mut warnings = vec![];
-        match self.odd_syns {
-            0 => {}
-            1 => warnings.push(
-                "one SYN has another sequence number than that of its connection and is left out".into(),
-            ),
-            odd => warnings.push(format!(
-                "{odd} SYNs have other sequence numbers than those of their connections and are left out"
-            )),
-        }
+        warnings.extend(odd_syns(self.odd_syns.opening, "SYN"));
+        warnings.extend(odd_syns(self.odd_syns.answers, "SYN-ACK"));
         if self.without_data > 0 {
             warnings.push(format!(
                 "at most {MAX_OPEN} connections are followed at once; {} that had carried no data made room for later ones",
@@ -385,6 +393,19 @@ impl Table {
             ));
         }
         warnings
+    }
+}
+
+/// Sentence about SYNs that are no connection's.
+fn odd_syns(count: u64, what: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!(
+            "one {what} has another sequence number than that of its connection and is left out"
+        )),
+        odd => Some(format!(
+            "{odd} {what}s have other sequence numbers than those of their connections and are left out"
+        )),
     }
 }
 

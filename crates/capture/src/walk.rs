@@ -316,13 +316,19 @@ impl Walk {
     }
 
     fn on_ack(&mut self, flow: &Flow, packet: &Packet, scale: Option<u8>) {
-        if !packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SYN) {
+        if !packet.flags.has(Flags::ACK) {
             return;
         }
         let Some(ack) = self.numbers.of_ack(packet.ack) else { return };
+        let opens = packet.flags.has(Flags::SYN);
+        // A SYN-ACK acknowledges data of the SYN (RFC 7413), if any.
+        if opens && (ack == 0 || ack > self.trace.end()) {
+            return;
+        }
         self.take_probe(ack, 1);
         let ack = ack.min(self.trace.end());
-        let window = scale.map(|scale| u64::from(packet.window) << scale);
+        // The window of a SYN is not scaled (RFC 7323, section 2.2).
+        let window = scale.map(|scale| u64::from(packet.window) << if opens { 0 } else { scale });
         self.edge = self.edge.max(window.map(|window| ack + window));
         self.window_closed = packet.window == 0;
         let blocks = flow.sacks(packet);
@@ -346,7 +352,7 @@ impl Walk {
             self.latest_rtt = piece.rtt().or(self.latest_rtt);
         }
         let packets = news.bytes.div_ceil(u64::from(self.trace.mss.max(1)));
-        let marked = self.feedback.on_ack(packet.flags, ack >= self.cumulative, packets);
+        let marked = !opens && self.feedback.on_ack(packet.flags, ack >= self.cumulative, packets);
         let repeats = ack == self.cumulative && packet.payload == 0 && self.outstanding > 0;
         self.cumulative = self.cumulative.max(ack);
         self.last_activity = packet.at;

@@ -15,13 +15,14 @@ use serde::Serialize;
 
 use crate::container::for_each_frame;
 use crate::copies;
-use crate::decode::{Content, Decoder};
+use crate::decode::{Content, Decoder, PassedOver, Tally};
 use crate::error::Error;
 use crate::flows::{Added, Duplicate, Flow};
 use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
 use crate::reader::{Next, failed, open};
+use crate::successor::{Arrival, Place};
 use crate::table::key;
 use crate::tap::Tap;
 
@@ -60,6 +61,12 @@ pub struct Watched {
     pub packets: u64,
     /// TCP packets.
     pub tcp: u64,
+    /// Packets that may have carried TCP and could not be read: [`Watch::passed_over`] has their kinds.
+    pub passed_over: u64,
+    /// TCP packets whose options were cut off, so that window scale, SACK and time stamps are not known.
+    pub cut_options: u64,
+    /// SYNs with another number than that of their connection.
+    pub odd_syns: u64,
     /// TCP packets seen twice, as a mirror that copies both ports of a path shows them; all else counts them once.
     pub duplicates: u64,
     /// Connections that were analysed.
@@ -95,6 +102,8 @@ pub struct Watch {
     counts: Watched,
     ended: Vec<Connection>,
     decoder: Decoder,
+    /// What could not be read.
+    passed: Tally,
 }
 
 impl Watch {
@@ -111,6 +120,7 @@ impl Watch {
             counts: Watched::default(),
             ended: vec![],
             decoder: Decoder::default(),
+            passed: Tally::default(),
         }
     }
 
@@ -119,9 +129,29 @@ impl Watch {
     pub fn frame(&mut self, at: Nanos, link_type: u32, data: &[u8], wire_len: u32) -> Option<Request> {
         self.counts.packets += 1;
         match self.decoder.decode(Some(at), link_type, data, wire_len) {
-            Content::Tcp(packet) => self.packet(at, &packet, Tap::new(0, 0, link_type, data)),
-            Content::Udp(_) | Content::Fragment | Content::Passed(_) => None,
+            Content::Tcp(packet) => {
+                if !packet.whole {
+                    self.passed.add_cut_options(data.len(), wire_len);
+                }
+                self.packet(at, &packet, Tap::new(0, 0, link_type, data))
+            }
+            Content::Passed(why) => {
+                self.passed.add(why, data.len(), wire_len);
+                None
+            }
+            Content::Udp(_) | Content::Fragment => None,
         }
+    }
+
+    /// Packets that may have carried TCP and could not be read, by their kind. Those of incomplete fragments count with
+    /// [`Watch::finish`].
+    pub fn passed_over(&self, name: &str) -> Vec<PassedOver> {
+        self.passed.listed(name).collect()
+    }
+
+    /// A sentence about each kind of them.
+    pub fn passed_over_sentences(&self) -> Vec<String> {
+        self.passed.reasons().filter_map(|why| self.passed.sentence(why)).collect()
     }
 
     fn packet(&mut self, at: Nanos, packet: &TcpPacket, tap: Tap) -> Option<Request> {
@@ -130,26 +160,38 @@ impl Watch {
         let known = self.open.get(&key).copied();
         if packet.flags.has(Flags::RST) {
             if let Some(flow) = known.and_then(|index| self.flows[index as usize].as_mut()) {
-                (flow.reset, flow.last) = (true, flow.last.max(at));
+                flow.reset(at);
             }
             return None;
         }
-        let succeeded = |index: u32| {
-            self.flows[index as usize].as_ref().is_some_and(|flow| flow.is_succeeded_by(at, packet))
-        };
-        let index = match known {
-            Some(index) if !succeeded(index) => index,
-            other => {
-                match other {
-                    Some(index) => self.end(index),
-                    None if self.open.len() >= self.room.connections => self.make_room(),
-                    None => {}
+        let place = known
+            .and_then(|index| Some((index, self.flows[index as usize].as_mut()?.place(at, packet, tap))));
+        let index = match place {
+            Some((index, Place::Own)) => index,
+            // It may open a connection, as every SYN may.
+            Some((_, Place::Held)) => return opening(packet),
+            Some((index, Place::Next(held))) => {
+                self.end(index);
+                let next = self.begin(held.first().map_or(packet, |first| &first.packet), key);
+                for Arrival { at, packet, tap } in held {
+                    self.take(next, at, &packet, tap);
+                }
+                next
+            }
+            None => {
+                if self.open.len() >= self.room.connections {
+                    self.make_room();
                 }
                 self.begin(packet, key)
             }
         };
+        self.take(index, at, packet, tap)
+    }
+
+    /// Adds a packet to the connection at `index`, unless that made room for others.
+    fn take(&mut self, index: u32, at: Nanos, packet: &TcpPacket, tap: Tap) -> Option<Request> {
         let number = self.counts.tcp as u32;
-        let flow = self.flows[index as usize].as_mut().expect("an open connection has its place");
+        let flow = self.flows[index as usize].as_mut()?;
         let (before, idle) = (flow.packets.len(), at.saturating_sub(flow.last) >= IDLE);
         let side = match flow.add(at, packet, number, tap) {
             Ok(Added { side, .. }) => side,
@@ -159,8 +201,7 @@ impl Watch {
             }
         };
         self.kept += flow.packets.len() - before;
-        let opens = packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::ACK);
-        let asks = side == flow.client && (opens || packet.payload > 0 && idle);
+        let asks = side == flow.client && (opening(packet).is_some() || packet.payload > 0 && idle);
         if flow.packets.len() >= self.room.of_connection {
             self.kept -= flow.packets.len();
             let part = flow.split_off();
@@ -168,7 +209,7 @@ impl Watch {
         } else if self.kept >= self.room.packets {
             self.make_room();
         }
-        asks.then(|| Request { client: packet.from.ip().to_canonical(), server: packet.to })
+        asks.then(|| request(packet))
     }
 
     fn begin(&mut self, packet: &TcpPacket, key: (SocketAddr, SocketAddr)) -> u32 {
@@ -203,7 +244,8 @@ impl Watch {
     }
 
     fn analyse(&mut self, mut flow: Flow) {
-        flow.drop_odd_syns();
+        let odd = flow.drop_odd_syns();
+        self.counts.odd_syns += odd.opening + odd.answers;
         copies::leave_out(&mut flow, &mut |_, _| self.counts.duplicates += 1);
         flow.packets.sort_by_key(|packet| packet.at);
         match Connection::new(&mut flow, Nanos::ZERO, &mut MAX_PIECES.clone(), &mut vec![]) {
@@ -254,6 +296,9 @@ impl Watch {
     /// Ends all connections.
     pub fn finish(&mut self) {
         self.sweep(Nanos::NEVER);
+        for (_, incomplete) in self.decoder.take_incomplete() {
+            self.passed.add_incomplete(incomplete);
+        }
     }
 
     /// Takes the connections that were analysed since the last call. Their times count from the zero of the frames' times.
@@ -263,13 +308,23 @@ impl Watch {
 
     /// Counts so far.
     pub fn counts(&self) -> Watched {
-        self.counts
+        Watched { passed_over: self.passed.packets(), cut_options: self.passed.cut_options(), ..self.counts }
     }
 
     /// Connections that are followed now.
     pub fn open(&self) -> usize {
         self.open.len()
     }
+}
+
+fn request(packet: &TcpPacket) -> Request {
+    Request { client: packet.from.ip().to_canonical(), server: packet.to }
+}
+
+/// The request of a SYN that opens a connection.
+fn opening(packet: &TcpPacket) -> Option<Request> {
+    let opens = packet.flags.has(Flags::SYN) && !packet.flags.has(Flags::ACK);
+    opens.then(|| request(packet))
 }
 
 /// Passes every frame with a time of a capture, plain or compressed with gzip or zstd, to `each`: time, link type, captured

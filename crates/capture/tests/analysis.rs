@@ -311,8 +311,20 @@ fn an_echoed_congestion_mark_ends_start_up() {
     let mut packets = rounds(&[10, 20, 40, 40]);
     let marked = packets.iter().position(|(us, tcp)| *us >= ms(160) && !tcp.from_sender).unwrap();
     packets[marked].1.ece = true;
-    let exit = only(&packets).observed.startup.exit.unwrap();
+    // RFC 3168, section 6.1.1: the SYN has both flags, its answer ECE alone.
+    let mut agreed = packets.clone();
+    (agreed[0].1.ece, agreed[0].1.cwr, agreed[1].1.ece) = (true, true, true);
+    let exit = only(&agreed).observed.startup.exit.unwrap();
     assert_eq!((exit.reason, exit.time), (ExitReason::Mark, Nanos::from_micros(packets[marked].0 - ms(50))));
+    // Without the handshake ECN may have been agreed on.
+    assert_eq!(only(&agreed[3..]).observed.startup.exit.map(|exit| exit.reason), Some(ExitReason::Mark));
+    // A flag is no mark if one of the two did not agree.
+    for (syn, answer) in [((false, false), false), ((true, true), false), ((false, false), true)] {
+        let mut refused = packets.clone();
+        ((refused[0].1.ece, refused[0].1.cwr), refused[1].1.ece) = (syn, answer);
+        let exit = only(&refused).observed.startup.exit;
+        assert_ne!(exit.map(|exit| exit.reason), Some(ExitReason::Mark), "{syn:?} {answer}");
+    }
 }
 
 #[test]

@@ -107,7 +107,8 @@ fn a_second_syn_ack_that_nobody_acknowledges_is_left_out() {
             packets.insert(place, (packets[place].0, syn_ack(seq)));
             let (connection, warnings) = read_packets(&packets);
             assert_eq!(connection.observed, expected, "{seq} at {place}");
-            let sentence = "one SYN has another sequence number than that of its connection and is left out";
+            let sentence =
+                "one SYN-ACK has another sequence number than that of its connection and is left out";
             assert!(warnings.contains(&sentence.to_owned()), "{warnings:?}");
         }
     }
@@ -132,6 +133,124 @@ fn a_second_syn_ack_of_the_sender_of_the_data_is_left_out() {
             packets.insert(place, (packets[place].0, again.clone()));
             assert_eq!(read_packets(&packets).0.observed, expected, "{seq} at {place}");
         }
+    }
+}
+
+/// A SYN of the sender of the data with this number.
+fn syn(seq: u32) -> Tcp {
+    let options = vec![MaximumSegmentSize(1000), WindowScale(7)];
+    Tcp { syn: true, ack: None, options, ..data(seq, 0) }
+}
+
+#[test]
+fn a_syn_in_the_middle_that_nobody_answers_opens_no_connection() {
+    let packets = transfer();
+    let expected = only(&packets).observed;
+    // RFC 5961, section 4.2: the answer to such a SYN, if any, is an acknowledgement of the connection's own numbers.
+    let challenge = packets.iter().rfind(|(_, tcp)| !tcp.from_sender).map(|(_, tcp)| tcp.clone()).unwrap();
+    for seq in [1, 500_000, 999_999, 2_000_000_000, 3_000_000_000] {
+        for place in [3, packets.len() / 2, packets.len()] {
+            let mut packets = packets.clone();
+            let at = packets[place - 1].0;
+            packets.insert(place, (at, syn(seq)));
+            if place == packets.len() - 1 {
+                packets.push((at + 40_000, challenge.clone()));
+            }
+            let (connection, warnings) = read_packets(&packets);
+            let observed = connection.observed;
+            assert_eq!((observed.bytes, observed.retransmits), (1_000_000, 0), "{seq} at {place}");
+            assert_eq!((observed.completion, observed.rtt_span), (expected.completion, expected.rtt_span));
+            let sentence = "one SYN has another sequence number than that of its connection and is left out";
+            assert!(warnings.contains(&sentence.to_owned()), "{warnings:?}");
+        }
+    }
+}
+
+#[test]
+fn a_syn_that_is_answered_and_refused_opens_no_connection() {
+    // An old duplicate reaches a server without the connection: its answer meets a reset, or nothing (RFC 9293, section 3.5).
+    let packets = transfer();
+    let expected = only(&packets).observed;
+    let mut odd = packets.clone();
+    let middle = odd.len() / 2;
+    let at = odd[middle].0;
+    odd.insert(middle, (at, syn(77_000_000)));
+    odd.insert(middle + 1, (at + 10, Tcp { ack: Some(77_000_001), ..syn_ack(55_000_000) }));
+    let (connection, warnings) = read_packets(&odd);
+    assert_eq!(connection.observed, expected);
+    assert!(warnings.iter().any(|one| one.starts_with("one SYN has")), "{warnings:?}");
+    assert!(warnings.iter().any(|one| one.starts_with("one SYN-ACK has")), "{warnings:?}");
+}
+
+#[test]
+fn a_syn_that_is_answered_and_used_opens_the_next_connection() {
+    // The first connection is not closed: its host began anew.
+    let first: Vec<_> = transfer().into_iter().take(500).collect();
+    let begin = first.last().unwrap().0 + 2_000_000;
+    let own = only(&first).observed;
+    let expected = only(&transfer()).observed;
+    for (isn, answer) in [(1_500_000_000, 900_000_000), (4_000_000_000, 7), (400_000, 0)] {
+        for handshake in [3, 1] {
+            let second = transfer().into_iter().enumerate().map(|(number, (us, mut tcp))| {
+                let (own, peer) = if tcp.from_sender { (isn, answer) } else { (answer, isn) };
+                tcp.seq = tcp.seq.wrapping_add(own);
+                tcp.ack = tcp.ack.map(|ack| ack.wrapping_add(peer));
+                (number, (us + begin, tcp))
+            });
+            // All of the handshake, or the SYN alone, was captured.
+            let second = second.filter(|(number, _)| *number < handshake || *number >= 3);
+            let mut packets = first.clone();
+            packets.extend(second.map(|(_, packet)| packet));
+            let capture = read_bytes(&pcap_of_tcp(&packets)).unwrap();
+            // Without the answer, numbers near those of the first connection are its own.
+            if handshake == 1 && isn == 400_000 {
+                continue;
+            }
+            let [one, two] = &capture.connections[..] else { panic!("{isn}: {:?}", capture.warnings) };
+            assert_eq!((one.observed.bytes, two.observed.bytes), (own.bytes, 1_000_000), "{isn} {handshake}");
+            assert_eq!(two.observed.rtt_span, expected.rtt_span);
+            assert_eq!(two.observed.handshake, handshake == 3);
+        }
+    }
+}
+
+#[test]
+fn a_syn_ack_acknowledges_data_of_the_syn() {
+    // RFC 7413: 500 bytes in the SYN, and the rest after the answer, one round trip of 40 ms each.
+    let mut packets = handshake(40_000, 1000);
+    packets[0].1.len = 500;
+    (packets[1].1.ack, packets[2].1.seq) = (Some(501), 501);
+    packets.extend([
+        (40_020, data(501, 1000)),
+        (40_021, data(1501, 1000)),
+        (80_020, ack(1501)),
+        (80_021, ack(2501)),
+    ]);
+    let observed = only(&packets).observed;
+    assert_eq!((observed.bytes, observed.delivered_bytes, observed.retransmits), (2500, 2500, 0));
+    assert_eq!(observed.rtt_span, Some((Nanos::from_millis(40), Nanos::from_millis(40))));
+    // A server that does not take the data acknowledges the SYN alone, and the client sends the data again.
+    (packets[1].1.ack, packets[2].1.seq) = (Some(1), 1);
+    packets.insert(3, (40_015, data(1, 500)));
+    let observed = only(&packets).observed;
+    assert_eq!((observed.bytes, observed.delivered_bytes), (2500, 2500));
+}
+
+#[test]
+fn jumbo_packets_show_their_segment_without_a_handshake() {
+    // 9000 bytes less 40 of headers.
+    for joined in [1, 3] {
+        let (mut packets, len) = (vec![], 8960 * joined);
+        for number in 0..40_u32 {
+            let at = u64::from(number) * 41_000;
+            packets.extend([
+                (at, data(1 + number * len, len as usize)),
+                (at + 40_000, ack(1 + (number + 1) * len)),
+            ]);
+        }
+        let (connection, warnings) = read_packets(&packets);
+        assert_eq!((connection.observed.mss, connection.observed.packets), (8960, 40 * u64::from(joined)));
+        assert!(!warnings.iter().any(|one| one.contains("assumed")), "{warnings:?}");
     }
 }
 

@@ -103,3 +103,53 @@ fn a_request_is_a_syn_or_data_of_the_client_after_an_idle_second() {
     assert!(at(2500, 0x18, 50, 200).is_some());
     assert!(at(5000, 0x10, 0, 250).is_none());
 }
+
+#[test]
+fn what_a_watch_passes_over_is_counted_by_kind_and_named() {
+    let mut watch = watched(Room::default());
+    let before = watch.counts();
+    assert_eq!((before.passed_over, before.cut_options), (0, 0));
+    let mut ipsec = packet(1, 0x10, 100, 1);
+    ipsec[9] = 50;
+    let frames = [
+        // A link type of no network, IPsec, headers cut within TCP's fixed part and within its options, and UDP.
+        (147, packet(1, 0x10, 0, 1)),
+        (RAW, ipsec),
+        (RAW, packet(1, 0x10, 0, 1)[..30].to_vec()),
+    ];
+    for (number, (link, frame)) in frames.iter().enumerate() {
+        watch.frame(Nanos::from_secs(100 + number as u64), *link, frame, 140);
+    }
+    let mut options = packet(1, 0x10, 12, 1);
+    options[32] = 0x80;
+    watch.frame(Nanos::from_secs(110), RAW, &options, 52);
+    let mut udp = packet(1, 0, 100, 1);
+    udp[9] = 17;
+    watch.frame(Nanos::from_secs(111), RAW, &udp, 140);
+    let counts = watch.counts();
+    assert_eq!((counts.packets, counts.tcp), (before.packets + 5, before.tcp + 1));
+    assert_eq!((counts.passed_over, counts.cut_options), (3, 1));
+    let listed: Vec<_> = watch.passed_over("eth0").into_iter().map(|one| (one.file, one.packets)).collect();
+    assert_eq!(listed, vec![("eth0".to_owned(), 1); 4]);
+    let sentences = watch.passed_over_sentences();
+    for part in
+        ["link type 147", "IPsec ESP", "cut off at 30 bytes, within the headers", "within the TCP options"]
+    {
+        assert!(sentences.iter().any(|one| one.contains(part)), "{part}: {sentences:?}");
+    }
+}
+
+#[test]
+fn a_stray_syn_ends_no_watched_connection() {
+    let mut watch = Watch::new(Room::default());
+    let at = |ms: u64| Nanos::from_millis(ms);
+    for (ms, flags, payload, seq) in
+        [(0, 0x02, 0, 99), (50, 0x10, 1000, 100), (60, 0x02, 0, 900_000), (70, 0x10, 1000, 1100)]
+    {
+        watch.frame(at(ms), RAW, &packet(9, flags, payload, seq), u32::from(40 + payload));
+    }
+    assert_eq!(watch.open(), 1);
+    watch.finish();
+    assert_eq!((watch.counts().connections, watch.counts().odd_syns), (1, 1));
+    assert_eq!(watch.take_ended()[0].observed.bytes, 2000);
+}

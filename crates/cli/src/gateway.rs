@@ -404,6 +404,9 @@ fn status(socket: &Socket) -> Result<(), Failure> {
             "{packets} packets seen, {} connections rebuilt, {} ended early for want of room; {} packets dropped\n",
             mirror["seen"]["connections"], mirror["seen"]["early"], mirror["dropped_packets"]
         );
+        for kind in mirror["passed_over"].as_array().into_iter().flatten() {
+            text += &format!("{} packets passed over: {}\n", kind["packets"], word(&kind["what"]));
+        }
         if let Some(taken) = mirror["pushes"]["taken"].as_u64() {
             text += &format!("{taken} observations pushed, {} not taken\n", mirror["pushes"]["refused"]);
         }

@@ -140,6 +140,16 @@ impl Tally {
         }
     }
 
+    /// Packets that could not be read.
+    pub(crate) fn packets(&self) -> u64 {
+        self.counts.values().map(|count| count.packets).sum()
+    }
+
+    /// TCP packets whose options were cut off.
+    pub(crate) fn cut_options(&self) -> u64 {
+        self.options.map_or(0, |count| count.packets)
+    }
+
     /// The unsupported link type of most packets.
     pub(crate) fn link_type(&self) -> Option<u32> {
         let links = self.counts.iter().filter_map(|(why, count)| match why {

@@ -21,6 +21,7 @@ pub struct Tcp {
     pub syn: bool,
     pub fin: bool,
     pub ece: bool,
+    pub cwr: bool,
     pub len: usize,
     pub window: u16,
     pub options: Vec<TcpOptionElement>,
@@ -36,6 +37,7 @@ pub fn data(seq: u32, len: usize) -> Tcp {
         syn: false,
         fin: false,
         ece: false,
+        cwr: false,
         len,
         window: 1000,
         options: vec![],
@@ -91,6 +93,9 @@ impl Tcp {
         }
         if self.ece {
             tcp = tcp.ece();
+        }
+        if self.cwr {
+            tcp = tcp.cwr();
         }
         let mut bytes = Vec::new();
         tcp.write(&mut bytes, &vec![0; self.len]).unwrap();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use firstflight::Progress;
-use firstflight_capture::{Room, Watch, Watched, for_each};
+use firstflight_capture::{PassedOver, Room, Watch, Watched, for_each};
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Interface, Keep, Mirror, Setup, explanation, report, serve_at};
 use firstflight_gateway::{Gateway, Mode, Settings};
@@ -146,9 +146,10 @@ fn learn(options: &Options, capture: &Path, hosts: &[Prefix], settings: Settings
     })
     .map_err(Failure::new)?;
     bar.finish();
-    let (gateway, watched) = learner.finish();
+    let Learned { gateway, watched, passed_over, sentences } = learner.finish(capture);
     if watched.tcp == 0 {
-        return Err(wrong_at(capture.display(), "the capture has no TCP packet").into());
+        let why = std::iter::once("the capture has no TCP packet".to_owned()).chain(sentences);
+        return Err(wrong_at(capture.display(), &why.collect::<Vec<_>>().join("; ")).into());
     }
     let networks: Vec<_> = gateway.busiest(usize::MAX).iter().map(explanation).collect();
     if let Some(path) = &options.export {
@@ -158,8 +159,13 @@ fn learn(options: &Options, capture: &Path, hosts: &[Prefix], settings: Settings
         }
     }
     match options.json {
-        true => print_json(&json!({ "seen": watched, "plans": gateway.planned(), "networks": networks })),
-        false => show(&text(&networks, &watched)),
+        true => print_json(&json!({
+            "seen": watched,
+            "passed_over": passed_over,
+            "plans": gateway.planned(),
+            "networks": networks,
+        })),
+        false => show(&text(&networks, &watched, &sentences)),
     }
 }
 
@@ -203,22 +209,37 @@ impl<'a> Learner<'a> {
         }
     }
 
-    fn finish(mut self) -> (Gateway, Watched) {
+    fn finish(mut self, capture: &Path) -> Learned {
         self.watch.finish();
         self.take(self.next_tick);
-        (self.gateway, self.watch.counts())
+        Learned {
+            gateway: self.gateway,
+            watched: self.watch.counts(),
+            passed_over: self.watch.passed_over(&capture.display().to_string()),
+            sentences: self.watch.passed_over_sentences(),
+        }
     }
 }
 
-fn text(networks: &[Value], watched: &Watched) -> String {
+/// A gateway that has seen a capture.
+struct Learned {
+    gateway: Gateway,
+    watched: Watched,
+    passed_over: Vec<PassedOver>,
+    /// Sentences about what was passed over.
+    sentences: Vec<String>,
+}
+
+fn text(networks: &[Value], watched: &Watched, sentences: &[String]) -> String {
     let more = networks.len().saturating_sub(ROWS);
     let more = if more > 0 { format!("and {more} networks more\n") } else { String::new() };
     format!(
-        "{} connections rebuilt from {} packets, {} ended early for want of room; {} networks\n\n{}{more}",
+        "{} connections rebuilt from {} packets, {} ended early for want of room; {} networks\n{}\n{}{more}",
         watched.connections,
         watched.packets,
         watched.early,
         networks.len(),
+        sentences.iter().map(|sentence| format!("{sentence}\n")).collect::<String>(),
         top::networks(&networks[..networks.len().min(ROWS)])
     )
 }

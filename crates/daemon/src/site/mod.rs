@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use firstflight_capture::{Connection as Captured, Room, Watch, Watched};
+use firstflight_capture::{Connection as Captured, PassedOver, Room, Watch, Watched};
 use firstflight_contract::Nanos;
 use firstflight_gateway::Connection;
 use firstflight_paths::Prefix;
@@ -54,8 +54,19 @@ struct Shared {
     lost: AtomicU64,
     /// Packets for which the socket had no room.
     dropped: AtomicU64,
-    /// Counts of the connections, their number now, and the reason for which the interface can no longer be read.
-    watched: Mutex<(Watched, usize, Option<String>)>,
+    watched: Mutex<Seen>,
+}
+
+/// State of the watch.
+#[derive(Debug, Default)]
+struct Seen {
+    counts: Watched,
+    /// Connections now.
+    open: usize,
+    /// Packets that may have carried TCP and could not be read, by kind.
+    passed_over: Vec<PassedOver>,
+    /// Reason for which the interface can no longer be read.
+    failed: Option<String>,
 }
 
 /// An interface whose packets can be read.
@@ -92,7 +103,8 @@ impl Mirror {
         let (sender, reports) = sync_channel(REPORTS);
         let watcher = {
             let (shared, pushes) = (Arc::clone(&shared), pushes.clone());
-            let work = move || watch(link, &hosts, &shared, &sender, pushes.as_deref());
+            let interface = interface.to_owned();
+            let work = move || watch((&interface, link), &hosts, &shared, &sender, pushes.as_deref());
             thread::Builder::new().name("mirror".to_owned()).spawn(work)
         };
         let watcher = watcher.map_err(|error| format!("the thread of the interface: {error}"))?;
@@ -122,7 +134,7 @@ fn has(hosts: &[Prefix], address: IpAddr) -> bool {
 }
 
 fn watch(
-    mut link: Link,
+    (interface, mut link): (&str, Link),
     hosts: &[Prefix],
     shared: &Shared,
     reports: &SyncSender<Connection>,
@@ -158,9 +170,10 @@ fn watch(
             }
         }
         let mut watched = shared.watched.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        (watched.0, watched.1) = (watch.counts(), watch.open());
+        (watched.counts, watched.open) = (watch.counts(), watch.open());
+        watched.passed_over = watch.passed_over(interface);
         if let Err(error) = read {
-            watched.2 = Some(format!("the packets of the interface can no longer be read: {error}"));
+            watched.failed = Some(format!("the packets of the interface can no longer be read: {error}"));
             return;
         }
     }
@@ -171,7 +184,7 @@ impl Kernel for Mirror {
     fn drain(&mut self, each: &mut dyn FnMut(Connection)) -> Result<(), String> {
         self.reports.try_iter().for_each(each);
         let watched = self.shared.watched.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        watched.2.clone().map_or(Ok(()), Err)
+        watched.failed.clone().map_or(Ok(()), Err)
     }
 
     fn lost(&mut self) -> Result<u64, String> {
@@ -181,8 +194,9 @@ impl Kernel for Mirror {
     fn counts(&mut self) -> Value {
         let watched = self.shared.watched.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         json!({
-            "seen": watched.0,
-            "open_connections": watched.1,
+            "seen": watched.counts,
+            "passed_over": watched.passed_over,
+            "open_connections": watched.open,
             "dropped_packets": self.shared.dropped.load(Ordering::Relaxed),
             "pushes": self.pushes.as_ref().map(|pushes| pushes.counts()),
         })
