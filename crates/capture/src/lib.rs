@@ -42,6 +42,7 @@ pub mod summary;
 mod syn;
 mod table;
 mod tap;
+mod threshold;
 mod transfers;
 mod udp;
 mod view;
@@ -69,6 +70,7 @@ pub use crate::observed::{
 pub use crate::offered::Offered;
 pub use crate::reader::{Capture, Counts, Next, Reader, first_packet_time};
 pub use crate::reordering::Reordering;
+pub use crate::threshold::SlowStartEnd;
 pub use crate::transfers::{SizeClass, Sizes};
 pub use crate::watch::{Request, Room, Watch, Watched, for_each};
 pub use crate::window::Windows;

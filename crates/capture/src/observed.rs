@@ -13,6 +13,7 @@ use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
 use crate::reordering::Reordering;
 use crate::summary::Summary;
+use crate::threshold::{SlowStartEnd, end_without_delay};
 use crate::view::View;
 
 /// A TCP connection that carried data; the sender is the side that sent most of it.
@@ -63,6 +64,12 @@ impl Connection {
     pub fn shows_reordering(&self) -> bool {
         const FEW: u64 = 3;
         self.observed.reordering.as_ref().is_some_and(|seen| seen.packets >= FEW)
+    }
+
+    /// End of slow start before the first retransmission, without a sign of loss or delay, as at a threshold. `None` if it grew on, if the
+    /// receive window limited it, or if the delay rule of Linux would have ended it there.
+    pub fn slow_start_end(&self) -> Option<SlowStartEnd> {
+        end_without_delay(&self.trace)
     }
 
     /// Full segments that the median acknowledgement newly reports while nothing is missing, and the share of the

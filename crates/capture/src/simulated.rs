@@ -12,6 +12,7 @@ use crate::packet::{Blocks, Flags, TcpPacket};
 use crate::packet_trace::{MAX_PIECES, PacketTrace};
 use crate::summary::Summary;
 use crate::tap::Tap;
+use crate::threshold::{SlowStartEnd, end_without_delay, slow_start_end};
 
 /// A packet at a simulated sender. Offsets count bytes of data from zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,16 @@ impl Simulated {
         aggregates(&self.0)
     }
 
+    /// End of slow start before the first retransmission, whatever ended it; `None` if it grew on.
+    pub fn slow_start_end(&self) -> Option<SlowStartEnd> {
+        slow_start_end(&self.0)
+    }
+
+    /// The same as of a captured connection: [`Connection::slow_start_end`](crate::Connection::slow_start_end).
+    pub fn unexplained_end(&self) -> Option<SlowStartEnd> {
+        end_without_delay(&self.0)
+    }
+
     /// Packets in the order in which they were sent, with their fates.
     pub fn offered(&self) -> Vec<Offered> {
         offered(&self.0)
@@ -77,7 +88,8 @@ fn trace(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, Simula
         mss: u16::try_from(mss).ok(),
         window_scale: None,
         sack: Blocks::default(),
-        whole: true,
+        // The receive window is not known.
+        whole: false,
         layers: 0,
     };
     let packets = packets.into_iter();

@@ -149,15 +149,15 @@ impl Hystart {
 }
 
 /// Slow start by the rules of Linux.
-struct SlowStart {
+pub(crate) struct SlowStart {
     /// Window after the last acknowledgement, full-sized packets.
     window: f64,
     /// Time and window at which HyStart ended it.
-    end: Option<(Nanos, f64)>,
+    pub(crate) end: Option<(Nanos, f64)>,
 }
 
 /// Slow start of a sender whose least round-trip time is `rtt`, as if it never lost a packet.
-fn slow_start(trace: &PacketTrace, rtt: Nanos) -> SlowStart {
+pub(crate) fn slow_start(trace: &PacketTrace, rtt: Nanos) -> SlowStart {
     let mss = f64::from(trace.mss);
     let mut hystart = Hystart::new(rtt);
     // Before the first acknowledgement the window is at least the first flight.

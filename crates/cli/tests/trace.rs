@@ -335,6 +335,34 @@ fn a_comparison_writes_a_trace_for_each_scheme_and_size() {
     assert_eq!(files, expected);
 }
 
+/// The scenario of the repository in which three transfers of one connection begin with a window of 4 packets and a threshold of 300, on a
+/// path that holds 200: slow start ends at the threshold, while the first losses are on their way back.
+#[test]
+fn the_sender_of_an_own_trace_is_named_with_its_threshold() {
+    let scratch = Scratch::new();
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/lossy.toml");
+    let scenario = scenario.to_str().expect("UTF-8");
+    let run = scratch.run(&["run", scenario, "--trace", "--out", "out"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    let compared = scratch.run(&[
+        "compare",
+        "out/run.pcapng",
+        "--size",
+        "30KB",
+        "--runs",
+        "2",
+        "--json",
+        "--out",
+        "compared",
+    ]);
+    assert_eq!(compared.code, 0, "{}", compared.err);
+    let found: Value = serde_json::from_str(&compared.out).expect("JSON");
+    let connection = &found["connections"][0];
+    assert_eq!(connection["scheme"], "slow-start+reno@ssthresh=300");
+    assert_eq!(connection["rerun_initial_ssthresh_packets"], 300);
+    assert_eq!(found["path"]["initial_window_packets"], 4);
+}
+
 #[test]
 fn bad_input_writes_no_files() {
     let scratch = Scratch::new();

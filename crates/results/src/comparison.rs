@@ -171,8 +171,11 @@ object! {
         rerun_retransmits: u64 ["packets"],
         /// Sender and receiver, each as `address:port`.
         name: String,
-        /// Chain of labels of the re-run.
+        /// Chain of labels of the re-run, with the initial slow-start threshold of its sender if that is finite:
+        /// `slow-start+reno@ssthresh=300`.
         scheme: String,
+        /// Initial slow-start threshold of the sender of the re-run, full-sized packets; null without one.
+        rerun_initial_ssthresh_packets: Option<u64> ["packets"],
         /// Start-up of the captured connection: a sentence without its full stop.
         startup: String,
         /// Limits of the captured sender, each with its time.

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use firstflight_capture::{Connection, ExitReason, Observed};
-use firstflight_scenario::{Dist, Error};
+use firstflight_scenario::{Candidate, Dist, Error};
 
 use super::go_on;
 use super::path::Subject;
 use super::replication::Replication;
 use super::resemblance::distance;
-use crate::explain::late;
+use crate::explain::{Explanation, late};
 use crate::host::{FlowChoice, Observe, Run};
 use crate::parallel::try_map;
 use crate::progress::Progress;
@@ -182,10 +182,12 @@ fn nearest(
     let Some((of, range)) = most_similar(subject, connection, &seen)? else { return Ok(None) };
     let Run { mut result, flow, .. } = rerun(subject, connection, of, &observe)?;
     let (simulated, flow) = (result.flows.swap_remove(0), flow.expect("the run observes a flow"));
+    let sender = sender(subject, connection, of);
     let result = ConnectionResult {
         rerun_completion_s: simulated.completion_s,
         rerun_retransmits: simulated.retransmits,
-        scheme: flow.scheme,
+        scheme: sender.label(),
+        rerun_initial_ssthresh_packets: sender.settings.ssthresh.map(|threshold| threshold.packets(1)),
         rerun_startup_exit: simulated.startup_exit,
         ..self::result(connection)
     };
@@ -211,13 +213,15 @@ pub(super) fn recorded(
     found.map(|(of, _)| rerun(subject, connection, of, packets)).transpose()
 }
 
-/// The re-run whose deliveries are most similar to those `seen`, and the shortest and longest time of all.
+/// The re-run of the likeliest sender whose deliveries are most similar to those `seen`, and the shortest and longest time of all
+/// re-runs. If the sender has no re-run that ends, the most similar of all.
 fn most_similar(
     subject: &Subject<'_>,
     connection: &Connection,
     seen: &Series,
 ) -> Result<Option<(Replication, [f64; 2])>, Error> {
     let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
+    let likeliest = explanation(subject).likeliest_sender(index(subject, connection));
     let (mut best, mut range) = (None, [f64::INFINITY, 0.0_f64]);
     for index in 0..RERUNS {
         let of = Replication { index, of: RERUNS, seed: subject.base().seed };
@@ -227,8 +231,9 @@ fn most_similar(
         let retransmits = [connection.observed.retransmits, result.flows[0].retransmits];
         let series = &flow.expect("the run observes a flow").series;
         let apart = distance(seen, series, retransmits, connection.observed.packets);
-        if best.is_none_or(|(_, least)| apart < least) {
-            best = Some((of, apart));
+        let unlikely = likeliest.is_some_and(|likeliest| sender(subject, connection, of) != likeliest);
+        if best.is_none_or(|(_, least)| (unlikely, apart) < least) {
+            best = Some((of, (unlikely, apart)));
         }
     }
     Ok(best.map(|(of, _)| (of, range)))
@@ -245,16 +250,30 @@ fn rerun(
     of: Replication,
     observe: &Observe,
 ) -> Result<Run, Error> {
-    let explanation = subject.explanation().expect("connections are re-run on the paths that explain them");
-    let path = explanation.at(of.share());
+    let path = explanation(subject).at(of.share());
     let mut scenario = path.scenario(subject.base(), late(connection), of.own_seed());
-    let own = subject.connections().iter().position(|it| std::ptr::eq(*it, connection));
-    scenario.flows[0].scheme = path.sender(own.expect("a connection of the subject"), of.index).clone();
+    let payload = subject.payload();
+    sender(subject, connection, of).apply(&mut scenario.flows[0], payload, 1);
     scenario.flows[0].size = Some(Dist::Fixed(connection.observed.bytes.max(1)));
     // One transfer takes little memory, as much as its capture at most.
     let observe = Observe { memory: u64::MAX, ..observe.clone() };
     let run = subject.host().run(&scenario, of.own_seed(), &observe);
     run.map_err(|refusal| subject.too_large(refusal))
+}
+
+fn explanation<'a>(subject: &'a Subject<'_>) -> &'a Explanation {
+    subject.explanation().expect("connections are re-run on the paths that explain them")
+}
+
+/// Index of a connection of the subject.
+fn index(subject: &Subject<'_>, connection: &Connection) -> usize {
+    let own = subject.connections().iter().position(|it| std::ptr::eq(*it, connection));
+    own.expect("a connection of the subject")
+}
+
+/// Sender of a re-run.
+fn sender<'a>(subject: &'a Subject<'_>, connection: &Connection, of: Replication) -> &'a Candidate {
+    explanation(subject).at(of.share()).sender(index(subject, connection), of.index)
 }
 
 fn result(connection: &Connection) -> ConnectionResult {
@@ -267,6 +286,7 @@ fn result(connection: &Connection) -> ConnectionResult {
         rerun_retransmits: 0,
         name: name(connection),
         scheme: String::new(),
+        rerun_initial_ssthresh_packets: None,
         startup: startup_sentence(connection),
         limited_by: limited_by(seen),
         rerun_startup_exit: None,

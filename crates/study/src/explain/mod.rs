@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod aggregated;
 mod anchors;
+mod ends;
 mod handshake;
 mod kernel;
 mod kind;
@@ -20,12 +21,14 @@ mod rerun;
 mod search;
 mod senders;
 mod spread;
+#[cfg(test)]
+mod starts;
 mod surface;
 mod weights;
 
 use firstflight_capture::{Connection, PathEstimate, weighted_quantile};
 use firstflight_contract::Nanos;
-use firstflight_scenario::{Reorder, Scenario, SchemeSpec};
+use firstflight_scenario::{Candidate, Reorder, Scenario};
 
 use crate::host::Host;
 use crate::progress::Progress;
@@ -34,7 +37,8 @@ pub(crate) use anchors::Given;
 use kind::Kind;
 pub(crate) use kind::Value;
 use rerun::Transfer;
-use search::{Search, Target};
+use search::{Search, Target, thresholds};
+use senders::Sender;
 use weights::Weighed;
 
 /// Most connections that are explained: those with most data.
@@ -53,7 +57,7 @@ const UNLIKE: f64 = 4.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Explanation {
     paths: Vec<Weighed>,
-    senders: Vec<(SchemeSpec, f64)>,
+    senders: Vec<Sender>,
     /// Indices of the explained connections, in the order of the schemes of each path.
     connections: Vec<usize>,
 }
@@ -119,13 +123,14 @@ impl Explanation {
             let longest = Nanos((LONGEST * libm::exp(summary.get("time of all")) * 1e9) as u64);
             let transfer = Transfer { bytes, acked: seen.delivered_bytes, longest };
             let (late, first, offered) = (late(one), one.first_round_trip(), one.offered());
-            Some((index, Target { summary, transfer, late, first, offered }))
+            let end = one.slow_start_end();
+            Some((index, Target { summary, transfer, late, first, end, offered }))
         };
         let (connections, targets): (Vec<usize>, Vec<Target>) = largest.iter().filter_map(target).unzip();
         if targets.is_empty() {
             return None;
         }
-        let senders = senders::senders();
+        let senders = senders::senders(&thresholds(&targets));
         let (host, base, seed) = (question.host, question.base, question.seed);
         let first = question.candidates as usize;
         let search = Search { host, base, anchors, targets: &targets, schemes: &senders, seed, first };
@@ -154,6 +159,20 @@ impl Explanation {
         });
         let path = found.or(self.paths.last()).expect("an explanation has paths");
         Drawn { explanation: self, path }
+    }
+
+    /// Place of the connection with this index among those that are explained.
+    fn target(&self, connection: usize) -> Option<usize> {
+        self.connections.iter().position(|index| *index == connection)
+    }
+
+    /// The sender with most weight over all paths of the connection with this index; `None` if it is not among those that are explained.
+    pub(crate) fn likeliest_sender(&self, connection: usize) -> Option<&Candidate> {
+        let target = self.target(connection)?;
+        let mut weights = vec![0.0; self.senders.len()];
+        self.paths.iter().for_each(|path| weights[path.schemes[target]] += path.weight);
+        let heaviest = (0..weights.len()).rev().max_by(|&a, &b| weights[a].total_cmp(&weights[b]))?;
+        Some(&self.senders[heaviest].candidate)
     }
 
     /// Whether a constant rate with a drop-tail queue and without random loss has most of the weight.
@@ -230,7 +249,7 @@ fn narrow(paths: &mut Vec<Weighed>, breadth: Breadth) {
     paths.iter_mut().for_each(|path| path.weight /= sum);
 }
 
-impl Drawn<'_> {
+impl<'a> Drawn<'a> {
     /// Number of the path among those that explain the capture.
     #[cfg(test)]
     pub(crate) fn number(&self) -> usize {
@@ -238,13 +257,12 @@ impl Drawn<'_> {
         number.expect("a path of the explanation")
     }
 
-    /// Scheme of the sender of the connection with this index on this path. If the connection is not among those that are
-    /// explained, its scheme is not known: that of one of them, by turns of `number`.
-    pub(crate) fn sender(&self, connection: usize, number: u32) -> &SchemeSpec {
+    /// Scheme of the sender of the connection with this index on this path, with its threshold. If the connection is not among those
+    /// that are explained, its scheme is not known: that of one of them, by turns of `number`.
+    pub(crate) fn sender(&self, connection: usize, number: u32) -> &'a Candidate {
         let Explanation { senders, connections, .. } = self.explanation;
-        let target = connections.iter().position(|index| *index == connection);
-        let target = target.unwrap_or(number as usize % connections.len());
-        &senders[self.path.schemes[target]].0
+        let target = self.explanation.target(connection).unwrap_or(number as usize % connections.len());
+        &senders[self.path.schemes[target]].candidate
     }
 
     /// The scenario `base`, whose first flow is the transfer, on this path; `seed` draws what differs from one transfer to

@@ -1,5 +1,6 @@
 //! Candidates of one kind of path during the search.
 
+use firstflight_capture::SlowStartEnd;
 use firstflight_capture::summary::Summary;
 
 use super::kernel::Kernel;
@@ -25,6 +26,8 @@ pub(super) struct Candidate {
 pub(super) struct Tried {
     pub(super) candidate: Candidate,
     pub(super) summaries: Vec<Summary>,
+    /// End of slow start in its run, for each target.
+    pub(super) ends: Vec<Option<SlowStartEnd>>,
     /// Mean distance from the capture over its runs.
     pub(super) distance: f64,
     pub(super) runs: u32,

@@ -9,15 +9,15 @@ use firstflight_net::queue::Queue;
 use firstflight_net::random::Stream;
 use firstflight_scenario::build::{Flow, Path};
 use firstflight_scenario::quantity::Amount;
-use firstflight_scenario::{Limit, Profile, Scenario, SchemeSpec, limits};
+use firstflight_scenario::{Candidate, Limit, Profile, Scenario, limits};
 
 use super::UNLIKE;
 use super::anchors::Anchors;
 use super::kind::Kind;
 use super::reordering;
 use super::rerun::{Transfer, run};
-use super::search::{Search, Target};
-use super::senders::senders;
+use super::search::{Search, Target, thresholds};
+use super::senders::{Sender, senders};
 use super::weights::Weighed;
 use crate::progress::Silent;
 use crate::simulator::Simulator;
@@ -51,24 +51,35 @@ impl Made<'_> {
     /// The transfer in the form of a captured one, with its aggregates; `first` is the first round trip, if there is one.
     pub(super) fn seen(&self, first: Option<FirstRoundTrip>) -> (Target, Option<Aggregates>) {
         let &Self { kind, reorders, values, scheme, bytes, late, seed } = self;
-        let scheme = SchemeSpec::parse(scheme).expect("a scheme");
+        let sender = Candidate::parse(scheme).expect("a scheme");
         let mut scenario = kind.scenario(values, &base(bytes), Some(late), seed);
         if reorders {
             reordering::add(&mut scenario, values);
         }
         let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
-        let seen = run(&Simulator, scenario, &scheme, &transfer, seed).expect("the transfer ran");
+        let seen = run(&Simulator, scenario, &sender, &transfer, seed).expect("the transfer ran");
         let summary = seen.summary().expect("data was delivered");
-        let target = Target { summary, transfer, late: Some(late), first, offered: seen.offered() };
+        let end = seen.unexplained_end();
+        let target = Target { summary, transfer, late: Some(late), first, end, offered: seen.offered() };
         (target, seen.aggregates())
     }
 }
 
+/// Senders and paths that explain transfers of `base`.
+pub(super) fn explained_by(
+    targets: &[Target],
+    base: &Scenario,
+    anchors: Anchors,
+) -> (Vec<Sender>, Vec<Weighed>) {
+    let schemes = senders(&thresholds(targets));
+    let (host, seed, first) = (&Simulator, 1, 160);
+    let paths = Search { host, base, anchors, targets, schemes: &schemes, seed, first }.run(&Silent);
+    (schemes, paths)
+}
+
 /// Paths that explain transfers of `bytes`.
 fn explained(targets: &[Target], bytes: u64, anchors: Anchors) -> Vec<Weighed> {
-    let (base, schemes) = (base(bytes), senders());
-    let (host, seed, first) = (&Simulator, 1, 160);
-    Search { host, base: &base, anchors, targets, schemes: &schemes, seed, first }.run(&Silent)
+    explained_by(targets, &base(bytes), anchors).1
 }
 
 /// Paths that explain a simulated transfer; the estimate of the rate, bit/s, and the first round trip, where there are any.

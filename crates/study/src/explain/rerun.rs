@@ -1,9 +1,10 @@
 //! Re-run of a captured connection on a candidate path, and its summary.
 
+use firstflight_capture::SlowStartEnd;
 use firstflight_capture::simulated::Simulated;
 use firstflight_capture::summary::Summary;
 use firstflight_contract::Nanos;
-use firstflight_scenario::{Dist, Scenario, SchemeSpec, Start, limits};
+use firstflight_scenario::{Candidate, Dist, Scenario, Start, limits};
 
 use crate::host::{Host, Observe};
 
@@ -19,29 +20,30 @@ pub(super) struct Transfer {
     pub(super) longest: Nanos,
 }
 
-/// Summary of a transfer under `scheme`, the first flow of `scenario`, until as much of it is acknowledged as the capture
+/// Summary and end of slow start of a transfer of `sender`, the first flow of `scenario`, until as much of it is acknowledged as the capture
 /// shows; `None` if the host refuses the path, or the transfer does not come so far in its time.
 pub(super) fn rerun(
     host: &dyn Host,
     scenario: Scenario,
-    scheme: &SchemeSpec,
+    sender: &Candidate,
     transfer: &Transfer,
     seed: u64,
-) -> Option<Summary> {
-    run(host, scenario, scheme, transfer, seed)?.summary()
+) -> Option<(Summary, Option<SlowStartEnd>)> {
+    let seen = run(host, scenario, sender, transfer, seed)?;
+    Some((seen.summary()?, seen.slow_start_end()))
 }
 
 /// The same transfer in the form of a captured one.
 pub(super) fn run(
     host: &dyn Host,
     mut scenario: Scenario,
-    scheme: &SchemeSpec,
+    sender: &Candidate,
     transfer: &Transfer,
     seed: u64,
 ) -> Option<Simulated> {
     let flow = &mut scenario.flows[0];
     let header = flow.profile.stack().header;
-    flow.scheme = scheme.clone();
+    sender.apply(flow, scenario.packet.payload(flow.profile), 1);
     flow.size = Some(Dist::Fixed(transfer.bytes.max(1)));
     let Start::At(begin) = flow.start else { unreachable!("a path sets the time of the transfer") };
     scenario.duration = Some(begin.saturating_add(transfer.longest).min(limits::RUN));
@@ -58,7 +60,7 @@ mod tests {
     use firstflight_contract::Rate;
     use firstflight_scenario::build::{Flow, Path};
     use firstflight_scenario::quantity::Amount;
-    use firstflight_scenario::{FlowGroup, Limit, Profile, Receiver};
+    use firstflight_scenario::{FlowGroup, Limit, Profile, Receiver, SchemeSpec};
 
     use super::super::kind::Kind;
     use super::super::recognised::base;
@@ -75,13 +77,13 @@ mod tests {
         let mut scenario = Scenario::builder().path(path).flow(transfer).build().expect("a scenario");
         let transfer = scenario.flows[0].clone();
         scenario.flows.push(FlowGroup { name: "other".into(), size: None, ..transfer });
-        let scheme = SchemeSpec::parse("slow-start+reno").expect("a scheme");
+        let scheme = Candidate::parse("slow-start+reno").expect("a scheme");
         let run = |acked, longest| {
             let transfer = Transfer { bytes: 300_000, acked, longest };
             rerun(&Simulator, scenario.clone(), &scheme, &transfer, 1)
         };
         let hour = run(300_000, Nanos::from_secs(3600)).expect("it ends within an hour");
-        let took = libm::exp(hour.get("time of all"));
+        let took = libm::exp(hour.0.get("time of all"));
         assert!((0.3..5.0).contains(&took), "{took} s");
         assert_eq!(run(300_000, Nanos::from_secs(60)), Some(hour), "the longest time changes nothing else");
         assert_eq!(run(300_000, Nanos::from_millis(200)), None);

@@ -12,12 +12,13 @@
 //! themselves.
 
 use firstflight_capture::summary::{IN_ORDER, NAMES, Statistic, Summary};
-use firstflight_capture::{FirstRoundTrip, Offered};
+use firstflight_capture::{FirstRoundTrip, Offered, SlowStartEnd};
 use firstflight_contract::Nanos;
 use firstflight_net::random::Stream;
-use firstflight_scenario::{Scenario, SchemeSpec};
+use firstflight_scenario::Scenario;
 
 use super::anchors::Anchors;
+use super::ends;
 use super::handshake;
 use super::kernel::{Kernel, REPEATS, floors};
 use super::kind::{Kind, MOST, PLACES, Place, Range, normal, reflected};
@@ -25,7 +26,7 @@ use super::losses::Shares;
 use super::population::{Candidate, EQUAL, KEPT, Population, Tried};
 use super::reordering;
 use super::rerun::{Transfer, rerun};
-use super::senders::Senders;
+use super::senders::{Sender, Senders};
 use super::spread::Spread;
 use super::surface::Surface;
 use super::weights::{ENOUGH, Final, Weighed, drawn, flattened, normalised, scenario, settled};
@@ -62,8 +63,19 @@ pub(super) struct Target {
     pub(super) late: Option<Nanos>,
     /// First round trip of data, if the capture shows it beside that of the handshake.
     pub(super) first: Option<FirstRoundTrip>,
+    /// End of slow start without a sign of loss or delay.
+    pub(super) end: Option<SlowStartEnd>,
     /// Packets with their fates.
     pub(super) offered: Vec<Offered>,
+}
+
+/// Slow-start thresholds, packets, that the senders of targets may have had, in order and without repetition.
+pub(super) fn thresholds(targets: &[Target]) -> Vec<u64> {
+    let mut thresholds: Vec<u64> =
+        targets.iter().filter_map(|target| target.end).map(|end| end.packets).collect();
+    thresholds.sort_unstable();
+    thresholds.dedup();
+    thresholds
 }
 
 /// What is searched.
@@ -72,8 +84,8 @@ pub(super) struct Search<'a> {
     pub(super) base: &'a Scenario,
     pub(super) anchors: Anchors,
     pub(super) targets: &'a [Target],
-    /// Schemes that a sender may have run, with their probabilities.
-    pub(super) schemes: &'a [(SchemeSpec, f64)],
+    /// Schemes that a sender may have run, with their thresholds and probabilities.
+    pub(super) schemes: &'a [Sender],
     pub(super) seed: u64,
     /// Candidates of the first generation of each kind.
     pub(super) first: usize,
@@ -172,7 +184,11 @@ impl Search<'_> {
         if self.reorders() { &NAMES } else { &NAMES[..IN_ORDER] }
     }
 
-    fn summaries(&self, population: &Population, candidate: &Candidate) -> Option<Vec<Summary>> {
+    fn ran(
+        &self,
+        population: &Population,
+        candidate: &Candidate,
+    ) -> Option<Vec<(Summary, Option<SlowStartEnd>)>> {
         let values = population.values(&candidate.place);
         if !population.kind.admits(&values) {
             return None;
@@ -181,7 +197,13 @@ impl Search<'_> {
             let seed = candidate.seed.wrapping_add(index as u64);
             let scenario =
                 scenario(population.kind, &values, population.reorders, self.base, target.late, seed);
-            rerun(self.host, scenario, &self.schemes[candidate.schemes[index]].0, &target.transfer, seed)
+            rerun(
+                self.host,
+                scenario,
+                &self.schemes[candidate.schemes[index]].candidate,
+                &target.transfer,
+                seed,
+            )
         };
         self.targets.iter().enumerate().map(run).collect()
     }
@@ -210,7 +232,16 @@ impl Search<'_> {
     /// Logarithm of the likelihood of a candidate that has run.
     fn log_likelihood(&self, population: &Population, one: &Tried) -> f64 {
         let expected = population.expected(&one.candidate, || one.summaries.clone());
-        self.likelihood(&expected, &population.kernel).0 + self.opened(population, &one.candidate)
+        self.likelihood(&expected, &population.kernel).0
+            + self.opened(population, &one.candidate)
+            + self.ended(&one.ends)
+    }
+
+    /// Logarithm of the density of the ends of slow start around those of a run.
+    fn ended(&self, ends: &[Option<SlowStartEnd>]) -> f64 {
+        let each =
+            self.targets.iter().zip(ends).filter_map(|(target, ran)| Some((target.end.as_ref()?, ran)));
+        each.map(|(seen, ran)| ends::density(seen, ran.as_ref())).sum()
     }
 
     /// Logarithm of the density of the first round trips on the path of a candidate.
@@ -232,7 +263,7 @@ impl Search<'_> {
             one.distance = (one.distance * f64::from(one.runs) + run.distance) / f64::from(one.runs + 1);
             one.runs += 1;
             // The run for which it was kept is luckier than others.
-            one.summaries = run.summaries;
+            (one.summaries, one.ends) = (run.summaries, run.ends);
         }
     }
 
@@ -244,10 +275,11 @@ impl Search<'_> {
     /// A run of each candidate.
     fn try_each(&self, population: &Population, candidates: &[Candidate]) -> Vec<Option<Tried>> {
         let tried = try_map(candidates, |candidate| {
-            let summaries = self.summaries(population, candidate);
-            Ok::<_, core::convert::Infallible>(summaries.map(|summaries| {
+            let ran = self.ran(population, candidate);
+            Ok::<_, core::convert::Infallible>(ran.map(|ran| {
+                let (summaries, ends): (Vec<_>, Vec<_>) = ran.into_iter().unzip();
                 let distance = self.distance(&summaries);
-                Tried { candidate: *candidate, summaries, distance, runs: 1 }
+                Tried { candidate: *candidate, summaries, ends, distance, runs: 1 }
             }))
         });
         match tried {
@@ -326,7 +358,7 @@ impl Search<'_> {
             let (likelihood, misfit) = self.likelihood(&expected, &population.kernel);
             // Other kinds are compared by the difference between two runs, and so must this one be.
             let between = between.as_ref().map(|kernel| self.likelihood(&expected, kernel).0);
-            let opened = self.opened(population, candidate);
+            let opened = self.opened(population, candidate) + self.ended(&first.ends);
             let proposed = population.proposed(candidate, &weights, &steps, self.senders());
             Some(Final {
                 weighed: Weighed {

@@ -1,7 +1,7 @@
-//! Schemes that the sender of a capture may have run. Packets do not name them.
+//! Senders that a capture may have had: schemes, with the slow-start threshold of their start. Packets name neither.
 
 use firstflight_net::random::Stream;
-use firstflight_scenario::SchemeSpec;
+use firstflight_scenario::{Candidate, SchemeSpec, Settings, Threshold};
 
 use super::MOST;
 use super::weights::drawn;
@@ -18,10 +18,51 @@ const SENDERS: [(&str, f64); 6] = [
     ("hystart+++reno", 0.05),
 ];
 
-/// The schemes with their probabilities, which add up to one.
-pub(super) fn senders() -> Vec<(SchemeSpec, f64)> {
-    let parsed = SENDERS.iter().map(|(label, share)| (SchemeSpec::parse(label), *share));
-    parsed.map(|(scheme, share)| (scheme.expect("a scheme of the registry"), share)).collect()
+/// Probability that a sender of a window-based scheme begins with a finite threshold: that of a route, or of an earlier connection
+/// (`tcp_metrics`, which Linux no longer keeps by itself since 5.5). A sender without one that explains a capture as well is the smaller
+/// explanation, twenty times likelier.
+const FINITE: f64 = 0.05;
+
+/// Share of the candidates that have one of the thresholds. They are tried more often than they are likely, and weighted for it.
+const TRIED: f64 = 0.25;
+
+/// A sender.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    /// Scheme and threshold.
+    pub(super) candidate: Candidate,
+    /// Probability before the capture is seen.
+    prior: f64,
+    /// Probability with which it is drawn.
+    drawn: f64,
+}
+
+/// The senders, of which some have one of these thresholds, packets. Both probabilities add up to one.
+pub(super) fn senders(thresholds: &[u64]) -> Vec<Sender> {
+    let schemes =
+        SENDERS.map(|(label, share)| (SchemeSpec::parse(label).expect("a scheme of the registry"), share));
+    // BBR has no threshold.
+    let bounded = |scheme: &SchemeSpec| scheme.label() != "bbr";
+    let of_bounded: f64 = schemes.iter().filter(|(scheme, _)| bounded(scheme)).map(|(_, share)| share).sum();
+    let mut senders = vec![];
+    for (scheme, share) in &schemes {
+        let shares = |finite: f64| match (bounded(scheme), thresholds.len()) {
+            (false, _) | (_, 0) => (*share, 0.0),
+            (true, count) => {
+                (share * (1.0 - finite / of_bounded), share * finite / of_bounded / count as f64)
+            }
+        };
+        let (prior, drawn) = (shares(FINITE * of_bounded), shares(TRIED));
+        senders.push(Sender { candidate: scheme.clone().into(), prior: prior.0, drawn: drawn.0 });
+        for &packets in thresholds.iter().filter(|_| bounded(scheme)) {
+            let settings = Settings { ssthresh: Some(Threshold::Packets(packets)), ..Settings::default() };
+            let candidate = Candidate { scheme: scheme.clone(), settings };
+            senders.push(Sender { candidate, prior: prior.1, drawn: drawn.1 });
+        }
+    }
+    // The most common first, as without thresholds.
+    senders.sort_by_key(|sender| sender.candidate.settings != Settings::default());
+    senders
 }
 
 /// Scheme of the sender of each target, as an index; those beyond the targets are zero.
@@ -37,14 +78,14 @@ const OTHER_SCHEME: f64 = 0.1;
 /// Senders of several connections.
 #[derive(Clone, Copy)]
 pub(super) struct Senders<'a> {
-    /// Schemes with their probabilities.
-    pub(super) schemes: &'a [(SchemeSpec, f64)],
+    /// Schemes with their thresholds and probabilities.
+    pub(super) schemes: &'a [Sender],
     /// Number of connections.
     pub(super) count: usize,
 }
 
 impl Senders<'_> {
-    /// Schemes, drawn with their probability.
+    /// Schemes, drawn as often as they are to be tried.
     pub(super) fn drawn(&self, stream: &mut Stream) -> Schemes {
         let mut schemes = [0; MOST];
         if self.count > 1 && stream.unit() >= ONE_SETTING {
@@ -57,7 +98,7 @@ impl Senders<'_> {
 
     /// Probability of these schemes before the captures are seen.
     fn prior(&self, schemes: &Schemes) -> f64 {
-        let share = |scheme: &usize| self.schemes[*scheme].1;
+        let share = |scheme: &usize| self.schemes[*scheme].prior;
         let each = schemes[..self.count].iter().map(share).product::<f64>();
         if self.count == 1 {
             return each;
@@ -82,13 +123,13 @@ impl Senders<'_> {
     pub(super) fn proposed(&self, from: &Schemes, to: &Schemes) -> f64 {
         let each = from[..self.count].iter().zip(to).map(|(from, to)| {
             let kept = if from == to { 1.0 - OTHER_SCHEME } else { 0.0 };
-            kept + OTHER_SCHEME * self.schemes[*to].1
+            kept + OTHER_SCHEME * self.schemes[*to].drawn
         });
         each.product::<f64>() / self.prior(to)
     }
 
     fn one(&self, stream: &mut Stream) -> usize {
-        let weights: Vec<f64> = self.schemes.iter().map(|(_, weight)| *weight).collect();
+        let weights: Vec<f64> = self.schemes.iter().map(|sender| sender.drawn).collect();
         drawn(&weights, stream.unit() * weights.iter().sum::<f64>())
     }
 }
@@ -98,8 +139,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_finite_threshold_is_unlikely_before_the_capture_is_seen_and_tried_more_often() {
+        let senders = senders(&[64, 300]);
+        let of = |label: &str| {
+            let found = senders.iter().find(|sender| sender.candidate.label() == label);
+            found.map(|sender| (sender.prior, sender.drawn))
+        };
+        let near = |found: Option<(f64, f64)>, prior: f64, drawn: f64| {
+            let (own_prior, own_drawn) = found.expect("a sender");
+            assert!(
+                (own_prior - prior).abs() < 1e-12 && (own_drawn - drawn).abs() < 1e-12,
+                "{own_prior} {own_drawn}"
+            );
+        };
+        // Five of the six schemes have a threshold, with 0.7 of the probability: 16 senders.
+        assert_eq!(senders.len(), 16);
+        assert!((senders.iter().map(|sender| sender.prior).sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!((senders.iter().map(|sender| sender.drawn).sum::<f64>() - 1.0).abs() < 1e-12);
+        // 0.35 x 0.95, and 0.35 x 0.05 / 2 for each threshold. Tried: 0.35 x (1 - 0.25 / 0.7), and 0.35 x 0.25 / 0.7 / 2.
+        near(of("hystart-linux+cubic"), 0.3325, 0.225);
+        near(of("hystart-linux+cubic@ssthresh=300"), 0.00875, 0.0625);
+        near(of("bbr"), 0.3, 0.3);
+        assert_eq!(of("bbr@ssthresh=64"), None);
+    }
+
+    #[test]
     fn the_prior_of_two_senders_adds_up_to_one_and_favours_one_setting() {
-        let schemes = senders();
+        let schemes = senders(&[]);
         let two = Senders { schemes: &schemes, count: 2 };
         let all = (0..6).flat_map(|a| (0..6).map(move |b| [a, b, 0]));
         assert!((all.map(|pair| two.prior(&pair)).sum::<f64>() - 1.0).abs() < 1e-12);
@@ -111,7 +177,7 @@ mod tests {
 
     #[test]
     fn schemes_are_drawn_as_often_as_the_prior_says_and_moved_as_often_as_the_proposal_says() {
-        let schemes = senders();
+        let schemes = senders(&[]);
         let two = Senders { schemes: &schemes, count: 2 };
         let mut stream = Stream::named(1, "test");
         let share = |of: &mut dyn FnMut() -> Schemes, wanted: Schemes| {

@@ -5,7 +5,7 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_net::random::Stream;
 use firstflight_scenario::build::{Flow, Path};
 use firstflight_scenario::quantity::Amount;
-use firstflight_scenario::{Limit, Profile, Scenario, SchemeSpec, limits};
+use firstflight_scenario::{Candidate, Limit, Profile, Scenario, limits};
 
 use super::super::kind::Range;
 use super::super::rerun::{Transfer, run};
@@ -41,7 +41,7 @@ fn shares(kind: Kind, seed: u64) -> Option<([f64; 4], usize)> {
     let base: Scenario = Scenario::builder().path(path).flow(flow).build().expect("a scenario");
     let scheme = ["hystart-linux+cubic", "slow-start+reno", "bbr"][(stream.unit() * 3.0) as usize];
     let values = drawn_path(kind, &mut stream);
-    let scheme = SchemeSpec::parse(scheme).expect("a scheme");
+    let scheme = Candidate::parse(scheme).expect("a scheme");
     let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
     let seen =
         run(&Simulator, kind.scenario(&values, &base, Some(Nanos::ZERO), seed), &scheme, &transfer, seed)?;
