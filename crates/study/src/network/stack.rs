@@ -16,7 +16,7 @@ use firstflight_sim::sender::stack::{
 const LINUX_QUICK_ACKS: u32 = 16;
 
 /// Chain of a group's schemes.
-fn schemes(group: &FlowGroup) -> Chain<AnyPhase> {
+pub(super) fn schemes(group: &FlowGroup) -> Chain<AnyPhase> {
     let phases = group.scheme.build_in(group.profile.stack());
     Chain::new(phases).expect("a scheme read from a scenario makes a chain")
 }
@@ -48,6 +48,8 @@ pub(super) fn idle_conflict(group: &FlowGroup) -> Option<String> {
 pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
     let (ns2, quinn) = (group.profile == Profile::Ns2, group.profile == Profile::Quinn);
     let rack = group.profile.detects_by_time();
+    // Linux rounds every timer to ticks of its clock; others have a clock of a millisecond or finer read as exact.
+    let exact = group.profile != Profile::Linux && group.rto_granularity <= Nanos::from_millis(1);
     Stack {
         mss,
         recovery: match group.recovery {
@@ -87,7 +89,7 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
             initial: Nanos::from_secs(if ns2 { 3 } else { 1 }).0,
             min: group.min_rto.0,
             max: group.profile.stack().max_rto.0,
-            granularity: if rack || group.has_coarse_clock() { group.rto_granularity.0 } else { 1 },
+            granularity: if exact { 1 } else { group.rto_granularity.0 },
             phase,
         },
         idle_restart: match group.idle_restart {

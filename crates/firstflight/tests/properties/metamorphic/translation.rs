@@ -99,11 +99,17 @@ fn startups() -> Vec<String> {
     chains.chain(avoidances).chain(pairs).chain(standalone).collect()
 }
 
-/// A transfer of `stack` beside an earlier one of its cluster, from `start` on; in a small buffer packets are lost.
-fn text(start: Nanos, stack: &str) -> String {
+/// A path with a small buffer, in which packets are lost.
+const LOSSY: &str = "rate = \"20 Mbit/s\"\nrtt = \"3 ms\"\nbuffer = \"12 packets\"";
+
+/// A path in which the last packets of a transfer are lost, so that timers fire.
+const TAIL: &str = "rate = \"1 Mbit/s\"\nrtt = \"25 ms\"\nbuffer = \"4 packets\"";
+
+/// A transfer of `stack` across `path` beside an earlier one of its cluster, from `start` on.
+fn text(path: &str, start: Nanos, stack: &str) -> String {
     let at = |ms: u64| format!("\"{} ns\"", start.0 + ms * 1_000_000);
     format!(
-        "duration = {}\nseed = 1\n[path]\nrate = \"20 Mbit/s\"\nrtt = \"3 ms\"\nbuffer = \"12 packets\"\n\
+        "duration = {}\nseed = 1\n[path]\n{path}\n\
          [[flow]]\nname = \"first\"\nsize = \"30 packets\"\nstart = {}\ncluster = \"c\"\n\
          [[flow]]\nname = \"second\"\nsize = \"40 packets\"\nstart = {}\ncluster = \"c\"\n\
          rounds = {{ count = 3, idle = \"700 ms\" }}\n{stack}\n",
@@ -114,18 +120,18 @@ fn text(start: Nanos, stack: &str) -> String {
 }
 
 /// Results of such a scenario, counted from `start`; `None` if the simulator refuses it.
-fn results(start: Nanos, stack: &str) -> Option<Outcome> {
-    let scenario = parse(&text(start, stack), "").ok()?.scenario;
+fn results(path: &str, start: Nanos, stack: &str) -> Option<Outcome> {
+    let scenario = parse(&text(path, start, stack), "").ok()?.scenario;
     let built = build(&scenario, scenario.seed, Nanos::from_millis(10)).ok()?;
     Some(from(simulate(&built.network), start))
 }
 
-/// Holds the results of every stack from the start and from [`SHIFT`] on to each other; returns the number of stacks.
-fn hold_each(stacks: impl Iterator<Item = String>) -> u32 {
+/// Holds the results of every stack from the start and from `shift` on to each other; returns the number of stacks.
+fn hold_each(path: &str, shift: Nanos, stacks: impl Iterator<Item = String>) -> u32 {
     let mut held = 0;
     for stack in stacks {
-        let Some(base) = results(Nanos::ZERO, &stack) else { continue };
-        assert_eq!(results(SHIFT, &stack).as_ref(), Some(&base), "{stack}");
+        let Some(base) = results(path, Nanos::ZERO, &stack) else { continue };
+        assert_eq!(results(path, shift, &stack).as_ref(), Some(&base), "{stack}");
         held += 1;
     }
     held
@@ -137,10 +143,27 @@ const PROFILES: [&str; 4] = ["rfc", "ns2", "linux", "quinn"];
 fn every_scheme_under_every_profile_does_not_depend_on_when_it_starts() {
     // The window of `averaged` is sampled at whole seconds, of which 655.36 s is no whole number.
     let startups: Vec<String> = startups().into_iter().filter(|chain| !chain.contains("averaged")).collect();
-    let of =
-        |profile: &str| hold_each(startups.iter().map(|chain| format!("profile = \"{profile}\"\n{chain}")));
+    let of = |profile: &str| {
+        hold_each(LOSSY, SHIFT, startups.iter().map(|chain| format!("profile = \"{profile}\"\n{chain}")))
+    };
     let held = PROFILES.map(of);
     assert!(held.iter().all(|held| *held >= 25), "{held:?} of {}", startups.len());
+}
+
+/// No whole number of any tick.
+const ODD: Nanos = Nanos(1_234_567_891);
+
+#[test]
+fn stacks_with_an_exact_clock_do_not_depend_on_the_nanosecond_at_which_they_start() {
+    // Schemes that count jiffies, or seconds, from time zero are left out.
+    let counts = ["averaged", "hybrid-slow-start", "hystart-linux"];
+    let chains = startups().into_iter().filter(|chain| !counts.iter().any(|label| chain.contains(label)));
+    let stacks = chains.flat_map(|chain| {
+        ["rfc", "quinn"]
+            .map(|profile| format!("profile = \"{profile}\"\n{chain}\nrto_granularity = \"1 ms\""))
+    });
+    let held = hold_each(TAIL, ODD, stacks);
+    assert!(held >= 60, "{held}");
 }
 
 #[test]
@@ -181,6 +204,6 @@ fn every_idle_rule_receiver_and_data_in_the_syn_does_not_depend_on_when_it_start
         }
     }
     let count = stacks.len();
-    let held = hold_each(stacks.into_iter());
+    let held = hold_each(LOSSY, SHIFT, stacks.into_iter());
     assert!(held >= 150, "{held} of {count}");
 }

@@ -23,7 +23,8 @@ impl Connection<Linux> {
         let wait = std::mem::take(&mut self.own.wait);
         if wait > 0 {
             let tick = self.stack.rto.granularity;
-            let fires = if self.own.punctual {
+            // quinn has no timer wheel: its timers fire in time.
+            let fires = if self.own.punctual || self.stack.quinn {
                 now - wait + self.rto.in_ticks(wait)
             } else {
                 wheel::fires_at(now - wait, wait, tick)
