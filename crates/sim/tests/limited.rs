@@ -143,3 +143,16 @@ fn one_ack_beyond_the_threshold_is_counted_once() {
         assert_eq!(seen, windows, "{:?}, quinn {}", stack.recovery, stack.quinn);
     }
 }
+
+#[test]
+fn the_first_flight_ends_with_the_first_ack_though_it_acknowledges_nothing() {
+    // Ten of 20 segments leave at once. The first is lost: two duplicate ACKs release a new segment each (RFC 3042), the third the
+    // retransmission. These left after an ACK had come.
+    for recovery in [Recovery::NewReno, Recovery::Rack { sack: false }] {
+        let mut sender = driven(Stack { recovery, ..stacks::rfc() }, "slow-start", 20_000, 1);
+        assert_eq!(sender.stats().first_flight, 10, "{recovery:?}");
+        (0..3).for_each(|_| acknowledge(&mut sender, 0));
+        let stats = sender.stats();
+        assert_eq!((stats.first_flight, stats.retransmits, stats.sent), (10, 1, 13), "{recovery:?}");
+    }
+}

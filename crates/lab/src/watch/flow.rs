@@ -27,6 +27,8 @@ pub(crate) struct Flow {
     segments: u64,
     retransmissions: u64,
     first_flight: u32,
+    /// A segment of the receiver has come since the connection opened.
+    answered: bool,
     /// Time at which the last byte of each write was acknowledged.
     finished_at: Vec<u64>,
     lost: u64,
@@ -87,6 +89,7 @@ impl Flow {
             segments: 0,
             retransmissions: 0,
             first_flight: 0,
+            answered: false,
             finished_at: vec![],
             lost: 0,
             first_lost: vec![],
@@ -136,7 +139,7 @@ impl Flow {
         let Some(from) = from else { return Segment::EMPTY };
         let end = from + u64::from(header.length);
         self.segments += 1;
-        if self.acked == 0 {
+        if !self.answered && end > self.sent_to {
             self.first_flight += 1;
         }
         if end <= self.sent_to {
@@ -164,6 +167,7 @@ impl Flow {
         if header.syn && self.opened.is_none() {
             self.opened = Some(at);
         }
+        self.answered |= !header.syn;
         if header.syn || ack <= self.acked || ack > self.sent_to {
             return;
         }
@@ -308,6 +312,19 @@ mod tests {
         // Each 100 ms since 100 ms: the ACK of 201 ms comes after the first, that of 500 ms at the fourth, which is recorded
         // before it.
         assert_eq!(outcome.delivered_at, [0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn the_first_flight_ends_with_the_first_ack_though_it_acknowledges_nothing() {
+        let mut flow = flow("size = \"5000 B\"");
+        open(&mut flow);
+        data(&mut flow, 0, 1000);
+        data(&mut flow, 1000, 1000);
+        // The first segment was lost: the ACK of the second is a duplicate, which lets a third leave (RFC 3042).
+        ack(&mut flow, 200 * MS, 0);
+        data(&mut flow, 2000, 1000);
+        let outcome = flow.outcome(300 * MS, &Registers::none(), &writes(&[100])).expect("a write");
+        assert_eq!((outcome.first_flight, outcome.sent), (2, 3));
     }
 
     /// Writes that began at these times, ms.

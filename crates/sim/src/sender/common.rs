@@ -124,6 +124,8 @@ pub struct Common {
     pub(crate) per_packet: bool,
     pub(crate) wants_sent: bool,
     pub(crate) established: bool,
+    /// An ACK has come since the connection opened, whether or not it acknowledged data.
+    pub(crate) answered: bool,
     /// Time at which the application was done; `u64::MAX` if it is not.
     pub(super) finished_at: u64,
     /// No timer is due before this.
@@ -191,6 +193,7 @@ impl Common {
             wants_sent,
             finished_at: if app.finished() { 0 } else { u64::MAX },
             established: false,
+            answered: false,
             check_at: app_at,
             rto_at: u64::MAX,
             mss: stack.mss.into(),
@@ -215,6 +218,14 @@ impl Common {
             plan: Plan::default(),
             routers: Routers { carries, ..Routers::default() },
             processor,
+        }
+    }
+
+    /// A new segment leaves: before the first ACK it counts as one of the first flight.
+    #[inline(always)]
+    pub(super) fn count_first_flight(&mut self) {
+        if self.una == 0 && !self.answered {
+            self.stats.first_flight += 1;
         }
     }
 

@@ -146,6 +146,7 @@ where
             return;
         }
         if self.established {
+            self.answered = true;
             return self.on_other_ack(now, ack, port);
         }
         if ack.seq > 0 {

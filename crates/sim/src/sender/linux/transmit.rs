@@ -98,9 +98,7 @@ impl Connection<Linux> {
         }
         self.nxt = segment + 1;
         self.max = segment + 1;
-        if self.una == 0 {
-            self.stats.first_flight += 1;
-        }
+        self.count_first_flight();
         self.leave(now, segment, false, port);
     }
 

@@ -239,9 +239,7 @@ impl Connection<Rfc> {
                 self.own.timed = segment;
                 self.own.timed_at = now;
             }
-            if self.una == 0 {
-                self.stats.first_flight += 1;
-            }
+            self.count_first_flight();
         }
         self.put_on_wire(now, segment, repeated, port);
     }
