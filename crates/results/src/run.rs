@@ -79,7 +79,7 @@ object! {
         retransmits: u64 ["packets"],
         /// Retransmission timeouts.
         timeouts: u64,
-        /// Packets of this flow that the network dropped.
+        /// Data packets of this flow that the network dropped; a lost SYN or ACK counts in `drops` of its link only.
         lost_packets: u64 ["packets"],
         /// End of start-up; null while start-up lasts.
         startup_exit: Option<StartupExit> => optional("exit_", "Null while start-up lasts."),
@@ -100,7 +100,7 @@ object! {
 object! {
     /// End of one start-up.
     pub struct StartupExit: Copy = "startup exit" {
-        /// Time of the exit since the flow's start.
+        /// Time of the exit since the flow's start; 0 if data that left with the SYN ended start-up before it.
         time_s: f64 ["s"],
         /// Congestion window at the exit, before any reduction.
         cwnd_packets: f64 ["packets"],

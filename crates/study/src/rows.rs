@@ -13,7 +13,10 @@ use crate::stats::jain;
 pub fn run_result(scenario: &Scenario, seed: u64, built: &Built, outcome: &Outcome) -> RunResult {
     let flows: Vec<FlowResult> =
         (0..outcome.flows.len()).map(|index| flow_result(scenario, built, outcome, index)).collect();
-    let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput_bit_s).collect();
+    // A flow whose time has not come by the end of the run has no share.
+    let due = built.network.flows.iter().map(|flow| flow.app.start < outcome.end);
+    let goodputs: Vec<f64> =
+        due.zip(&flows).filter(|(due, _)| *due).map(|(_, flow)| flow.goodput_bit_s).collect();
     let links = built.named_links.iter();
     let links = links.map(|&index| link_result(&built.network.links[index].name, &outcome.links[index]));
     RunResult {
@@ -84,14 +87,6 @@ fn flow_result(scenario: &Scenario, built: &Built, outcome: &Outcome, index: usi
     }
 }
 
-/// Seconds from one time to another, nanoseconds; below zero if the other is earlier.
-fn seconds_between(from: u64, to: u64) -> f64 {
-    match to.checked_sub(from) {
-        Some(since) => Nanos(since).as_secs_f64(),
-        None => -Nanos(from.abs_diff(to)).as_secs_f64(),
-    }
-}
-
 /// End of a flow's start-up as a result; `None` while start-up lasts.
 pub(crate) fn startup_exit(
     flow: &FlowOutcome,
@@ -103,23 +98,12 @@ pub(crate) fn startup_exit(
     let exit = flow.startup_exit?;
     let cwnd_packets = exit.cwnd as f64 / f64::from(mss);
     Some(StartupExit {
-        time_s: seconds_between(start, exit.at.0),
+        // Data with the SYN may end start-up before the handshake ends: its times count from there.
+        time_s: Nanos(exit.at.0.saturating_sub(start)).as_secs_f64(),
         cwnd_packets,
         bdp_packets,
         overshoot_packets: (cwnd_packets - bdp_packets - buffer_packets).max(0.0) as u64,
         lost_before_exit_packets: flow.lost_before_exit,
         reason: exit.reason,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seconds_before_a_time_are_below_zero() {
-        assert_eq!(seconds_between(1_000_000_000, 3_500_000_000), 2.5);
-        assert_eq!(seconds_between(3_500_000_000, 1_000_000_000), -2.5);
-        assert_eq!(seconds_between(7, 7).to_bits(), 0.0_f64.to_bits());
-    }
 }

@@ -399,6 +399,49 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_pace_after_idle_times_is_refused_by_its_own_key() {
+        let refused = |flow: &str| {
+            let text = format!(
+                "[path]\nrate = \"10 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"50 packets\"\n[[flow]]\nsize = \"20 packets\"\n{flow}"
+            );
+            let scenario = parse(&text, "test.toml").expect("a valid scenario").scenario;
+            run_scenario(&Simulator, &scenario, &RunOptions::default(), &Silent).expect_err("refused").key
+        };
+        assert_eq!(refused("profile = \"quinn\"\nidle_restart = \"pace\"\n"), "flow[0].idle_restart");
+        assert_eq!(refused("profile = \"quinn\"\nstartup = \"jump-start\"\n"), "flow[0].startup");
+    }
+
+    #[test]
+    fn start_up_that_ends_before_the_handshake_ends_with_it() {
+        // A threshold of ten packets ends slow start as the first data leaves, with the SYN, a round trip before the start.
+        let text = r#"
+            [path]
+            rate = "10 Mbit/s"
+            rtt = "100 ms"
+            buffer = "50 packets"
+            [[flow]]
+            size = "20 packets"
+            initial_window = "10 packets"
+            initial_ssthresh = "10 packets"
+            data_in_syn = "t/tcp"
+        "#;
+        let flow = run_text(text, 1).flows.remove(0);
+        let exit = flow.startup_exit.expect("slow start ended");
+        assert_eq!((exit.time_s, exit.cwnd_packets), (0.0, 10.0));
+    }
+
+    #[test]
+    fn a_flow_whose_time_has_not_come_has_no_share_of_the_fairness() {
+        let fairness = |more: &str| {
+            let text = format!("{ONE}\n[[flow]]\nname = \"two\"\nprofile = \"ns2\"\nstart = \"1 s\"\n{more}");
+            run_text(&text, 1).fairness_jain
+        };
+        let late = "[[flow]]\nname = \"late\"\nprofile = \"ns2\"\nstart = \"20 s\"\n";
+        assert_eq!(fairness(late), fairness(""));
+        assert!(fairness("") < 1.0);
+    }
+
     /// Debug builds assert that no packet comes before the time to which a stage has run ahead.
     #[test]
     fn a_queue_that_decides_at_dequeue_runs_ahead_by_whole_nanoseconds_only() {

@@ -27,7 +27,7 @@ use crate::memory;
 use crate::sharing::{self, Clusters};
 use room::Room;
 pub(crate) use room::{DELIVERY, RECORDED, estimate};
-use stack::{ack_policy, chain, idle_conflict, stack, stack_of};
+use stack::{ack_policy, chain, idle_conflict, schemes, stack, stack_of};
 use traffic::Connection;
 use wires::Wires;
 
@@ -183,6 +183,10 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
     }
     let needs = chain(group).needs();
     let label = group.scheme.label();
+    let (pacing_key, pacer) = match schemes(group).needs().has(Signals::PACING) {
+        true => ("startup", label.as_str()),
+        false => ("idle_restart", "a pace after idle times"),
+    };
     if needs.has(Signals::HANDSHAKE) && !group.handshake {
         let why =
             format!("{label} needs the RTT of a handshake, but this flow has none; set handshake = true");
@@ -201,16 +205,16 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
     }
     if group.profile == Profile::Quinn && needs.has(Signals::PACING) {
         let why = format!(
-            "{label} sets its own pacing rate; quinn paces at 1.25 windows a round trip and takes no rate"
+            "{pacer} sets its own pacing rate; quinn paces at 1.25 windows a round trip and takes no rate"
         );
-        return refuse("startup", why);
+        return refuse(pacing_key, why);
     }
     if group.profile == Profile::Quinn && group.data_in_syn != scenario::DataInSyn::Never {
         let why = "a first connection of QUIC has no ticket for data in its first flight".into();
         return refuse("data_in_syn", why);
     }
     if group.paced && needs.has(Signals::PACING) {
-        let why = format!("{label} sets its own pacing rate, which excludes that of the stack");
+        let why = format!("{pacer} sets its own pacing rate, which excludes that of the stack");
         return refuse("paced", why);
     }
     if let Some((why, expected)) = group.initial_pace_conflict(payload) {
