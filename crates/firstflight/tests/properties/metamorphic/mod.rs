@@ -4,6 +4,7 @@
 //! A relation leaves out the scenarios for which it need not hold, and counts them by reason. `found` has the scenarios that a
 //! relation did not hold for, and `seeds.txt` the seeds of later failures; both are tried first.
 
+mod end;
 mod order;
 mod path;
 mod scaling;

@@ -80,6 +80,28 @@ fn flows_in_another_order_have_the_same_results() {
 }
 
 #[test]
+fn links_in_another_order_have_the_same_results() {
+    hold(300, 60, |case| -> Held {
+        if has_ties(case.network) {
+            return Ok(Some("packets of two sources come at one instant"));
+        }
+        let last = case.network.links.len() - 1;
+        let turn = |path: &mut Vec<usize>| path.iter_mut().for_each(|link| *link = last - *link);
+        let mut turned = case.network.clone();
+        turned.links.reverse();
+        for flow in &mut turned.flows {
+            turn(&mut flow.forward);
+            turn(&mut flow.reverse);
+        }
+        turned.udp.iter_mut().for_each(|source| turn(&mut source.path));
+        let mut outcome = simulate(&turned);
+        outcome.links.reverse();
+        assert_same(&outcome, case.base)?;
+        Ok(None)
+    });
+}
+
+#[test]
 fn a_flow_that_never_begins_changes_nothing() {
     hold(300, 100, |case| -> Held {
         let network = case.network;
