@@ -485,6 +485,14 @@ fn explained(found: &Value) -> String {
             plan["expires_in_s"].as_f64().unwrap_or(0.0),
         );
     }
+    if let Some(given) = found["given_segments"].as_f64() {
+        text += &format!("given            {given:.1} segments, the mean of planned connections of late\n");
+    }
+    if let (Some(open), Some(segments)) =
+        (found["live_connections"].as_u64(), found["in_flight_segments"].as_u64())
+    {
+        text += &format!("connections      {open} open, {segments} segments in flight\n");
+    }
     if let Some(why) = found["why_no_plan"].as_str() {
         text += &format!("not in force     {why}\n");
     }

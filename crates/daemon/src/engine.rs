@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use firstflight_contract::Nanos;
 use firstflight_gateway::{
-    Acceptance, By, Connection, Decision, Event, Gateway, Mode, Observation, Override, Transfer,
+    Acceptance, By, Connection, Decision, Event, Explanation, Gateway, Mode, Observation, Override, Transfer,
 };
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
@@ -330,7 +330,8 @@ impl Engine<'_> {
             Order::Orders => self.all_orders(),
             Order::Prefixes(limit) => self.prefixes(limit),
             Order::Explain(address) => {
-                let mut found = view::explanation(&self.gateway.explain(address));
+                let found = self.gateway.explain(address);
+                let mut found = view::explanation(&self.living(found));
                 found["order_origin"] = self.order_of(address);
                 found["from"] = self.heard(address);
                 found
@@ -460,8 +461,14 @@ impl Engine<'_> {
         status
     }
 
-    fn prefixes(&self, limit: usize) -> Value {
-        let rows: Vec<_> = self.gateway.busiest(limit).iter().map(view::explanation).collect();
+    /// The same with what the kernel counts of the prefix.
+    fn living(&mut self, found: Explanation) -> Explanation {
+        Explanation { live: self.kernel.live(found.prefix.first()), ..found }
+    }
+
+    fn prefixes(&mut self, limit: usize) -> Value {
+        let busiest = self.gateway.busiest(limit);
+        let rows: Vec<_> = busiest.into_iter().map(|found| view::explanation(&self.living(found))).collect();
         json!({ "prefixes": rows })
     }
 }

@@ -1,8 +1,9 @@
 //! The gateway's use of the kernel.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
-use firstflight_gateway::{Connection, Override, Plan, TransferPlan};
+use firstflight_gateway::{Connection, Live, Override, Plan, TransferPlan};
 use firstflight_hooks::Hooks;
 use firstflight_paths::Prefix;
 use serde_json::Value;
@@ -93,6 +94,11 @@ pub trait Kernel: Send {
         Ok(0)
     }
 
+    /// Connections of the prefix around an address; `None` where they are not counted.
+    fn live(&mut self, _address: IpAddr) -> Option<Live> {
+        None
+    }
+
     /// Counts of what it watches besides, for `status`.
     fn counts(&mut self) -> Value {
         Value::Null
@@ -143,6 +149,10 @@ impl Kernel for Hooks {
 
     fn lost(&mut self) -> Result<u64, String> {
         Self::lost(self).map_err(line)
+    }
+
+    fn live(&mut self, address: IpAddr) -> Option<Live> {
+        Self::live(self, address).ok()
     }
 }
 

@@ -13,7 +13,11 @@ use prometheus_client::registry::{Registry, Unit};
 /// Upper bounds of the classes of completion time, seconds.
 const SECONDS: [f64; 12] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0];
 
-/// Groups of connections by their start: `stock`, `holdout` or `planned`.
+/// Upper bounds of the classes of first windows, segments: the stack's own is the first.
+const WINDOWS: [f64; 7] = [10.0, 15.0, 20.0, 30.0, 45.0, 90.0, 180.0];
+
+/// Groups of connections by their start: `stock`, `holdout`, `planned`, or `no_room` where a plan was in force and the data of others left no
+/// more than the stack's window. So `planned` and `holdout` compare like with like.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByStart {
     start: &'static str,
@@ -36,8 +40,10 @@ struct ByReason {
 pub(crate) struct Metrics {
     registry: Registry,
     adopted: Counter,
-    /// Of stock, held-out and planned connections: to look up a label costs more than to count.
-    ended: [Ended; 3],
+    /// Of stock, held-out and planned connections, and those without room: to look up a label costs more than to count.
+    ended: [Ended; 4],
+    /// First windows of planned connections.
+    given: Histogram,
     decisions: Family<ByKind, Counter>,
     transfers: Family<ByStart, Counter>,
     share_refused: Family<ByReason, Counter>,
@@ -106,6 +112,9 @@ impl Metrics {
         let busy: Family<ByStart, Histogram> = Family::new_with_constructor(|| Histogram::new(SECONDS));
         let help = "Time with data waiting for an acknowledgement, of connections that ended, by start";
         registry.register_with_unit("busy", help, Unit::Seconds, busy.clone());
+        let given = Histogram::new(WINDOWS);
+        let help = "First windows that planned connections got, of those that ended";
+        registry.register("planned_window_segments", help, given.clone());
         let decisions = Family::default();
         registry.register("decisions", "Decisions, by kind", decisions.clone());
         let transfers = Family::default();
@@ -128,7 +137,7 @@ impl Metrics {
             registry.register(name, help, gauge.clone());
             gauge
         };
-        let ended = ["stock", "holdout", "planned"].map(|start| {
+        let ended = ["stock", "holdout", "planned", "no_room"].map(|start| {
             let by = ByStart { start };
             let of = |family: &Family<ByStart, Counter>| family.get_or_create_owned(&by);
             Ended {
@@ -150,6 +159,7 @@ impl Metrics {
             registry,
             adopted,
             ended,
+            given,
             decisions,
             transfers,
             share_refused,
@@ -183,9 +193,13 @@ impl Metrics {
             self.adopted.inc();
             return;
         }
+        if let Arm::Planned(window) = connection.arm {
+            self.given.observe(window.into());
+        }
         let ended = match connection.arm {
             Arm::Stock => &self.ended[0],
-            Arm::Holdout => &self.ended[1],
+            arm if !arm.is_compared() => &self.ended[3],
+            Arm::Holdout(_) => &self.ended[1],
             Arm::Planned(_) => &self.ended[2],
         };
         ended.connections.inc();
@@ -229,6 +243,7 @@ mod tests {
             srtt: Nanos(3),
             rate: 1,
             limited: false,
+            shared: false,
             cwnd: 20,
             ssthresh: None,
             receive_window: 65_535,
@@ -244,7 +259,7 @@ mod tests {
         let metrics = Metrics::new();
         metrics.report(&connection(Arm::Planned(34)));
         metrics.report(&connection(Arm::Planned(20)));
-        metrics.report(&connection(Arm::Holdout));
+        metrics.report(&connection(Arm::Holdout(34)));
         metrics.report(&Connection { stage: Stage::Live, ..connection(Arm::Stock) });
         metrics.decided("plan");
         metrics.lost.set(4);

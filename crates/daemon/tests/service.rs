@@ -79,7 +79,7 @@ fn a_window_that_the_operator_ordered_is_taken_back_when_it_does_harm() {
     // Planned connections take twice as long as those held out.
     let now = firstflight_hooks::now().0;
     let reports = (0..2000).map(|i| {
-        let (arm, busy) = if i % 4 == 0 { (Arm::Holdout, 250) } else { (Arm::Planned(40), 500) };
+        let (arm, busy) = if i % 4 == 0 { (Arm::Holdout(40), 250) } else { (Arm::Planned(40), 500) };
         Connection {
             arm,
             busy: Nanos::from_millis(busy),
@@ -137,7 +137,7 @@ fn a_release_by_the_operator_does_not_lift_the_revert_of_the_host() {
     // Planned connections of many prefixes take twice as long as those held out.
     let now = firstflight_hooks::now().0;
     let reports = (0..8000_u64).map(|i| {
-        let (arm, busy) = if i % 5 == 0 { (Arm::Holdout, 250) } else { (Arm::Planned(40), 500) };
+        let (arm, busy) = if i % 5 == 0 { (Arm::Holdout(40), 250) } else { (Arm::Planned(40), 500) };
         let peer = IpAddr::from([198, 18, (i % 200) as u8, 1 + (i % 5) as u8]);
         Connection { arm, peer, busy: Nanos::from_millis(busy), ..connection(now + i * 1_000_000, 1) }
     });

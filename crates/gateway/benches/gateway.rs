@@ -48,7 +48,7 @@ fn measure(prefixes: u32) {
                 number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let prefix = ((u64::from(number) * u64::from(prefixes)) >> 32) as u32;
                 let connection = exact(10.0, peer(prefix, (number % 5) as u8), 40);
-                let arm = if number.is_multiple_of(20) { Arm::Holdout } else { Arm::Planned(20) };
+                let arm = if number.is_multiple_of(20) { Arm::Holdout(20) } else { Arm::Planned(20) };
                 Connection { arm, ..connection }
             });
             if prepared == 1 {

@@ -44,6 +44,8 @@ pub struct Connection {
     pub rate: u64,
     /// Whether the application limited the sample of `rate`, which is then a lower bound.
     pub limited: bool,
+    /// Whether other connections of its prefix had data in flight during the sample of `rate`, which is then its share of the path.
+    pub shared: bool,
     /// Congestion window, segments.
     pub cwnd: u32,
     /// Slow-start threshold, segments; [`None`] is infinite.
@@ -78,8 +80,9 @@ impl Connection {
 pub enum Arm {
     /// As the stack starts it: no plan was in force.
     Stock,
-    /// As the stack starts it although a plan was in force, to measure the plan's effect.
-    Holdout,
+    /// As the stack starts it although a plan was in force, to measure the plan's effect. The plan would have given it this first
+    /// window, segments.
+    Holdout(u32),
     /// With this first window, segments.
     Planned(u32),
 }
@@ -88,15 +91,28 @@ impl Arm {
     /// First window, segments.
     pub fn window(self) -> u32 {
         match self {
-            Self::Stock | Self::Holdout => STOCK,
+            Self::Stock | Self::Holdout(_) => STOCK,
             Self::Planned(window) => window,
         }
     }
 
-    /// Whether the first window is larger than the stack's own. A plan that the kernel divided among many live connections may
-    /// leave the stack's.
+    /// Whether the first window is larger than the stack's own. Other connections may have left no more than the stack's.
     pub fn is_larger(self) -> bool {
         self.window() > STOCK
+    }
+
+    /// The first window that a plan gave or would have given, segments; [`None`] without a plan.
+    pub fn offered(self) -> Option<u32> {
+        match self {
+            Self::Stock => None,
+            Self::Holdout(window) | Self::Planned(window) => Some(window),
+        }
+    }
+
+    /// Whether the plan made a difference, or would have made one. Only such connections are compared: one that got the stack's
+    /// window, because other connections left no more, is like one that is held out.
+    pub fn is_compared(self) -> bool {
+        self.offered().is_some_and(|window| window > STOCK)
     }
 }
 

@@ -179,7 +179,7 @@ impl fmt::Display for Decision {
                 if let Some(ssthresh) = plan.ssthresh {
                     write!(f, ", slow-start threshold {ssthresh} segments")?;
                 }
-                if let Some(pace) = plan.pace {
+                if let Some(pace) = plan.pace() {
                     write!(f, ", {pace} in a round-trip time")?;
                 }
                 let (low, high) = plan.rtt;

@@ -5,7 +5,8 @@
 //!    connection was busy for a round trip. A connection whose data all fit its planned first window has no second flight,
 //!    and its rate is that of its data in the time from the first ACK to the last: what it was busy for less a round trip.
 //!    That a planned window was acknowledged without a loss measures nothing: a deep queue holds it, whatever the rate.
-//! 2. **Lower bounds.** The sample is a lower bound if the application limited the rate, if the number of segments
+//! 2. **Lower bounds.** The sample is a lower bound if the application limited the rate, if other connections of the prefix had
+//!    data in flight meanwhile, so that it is a share of the path, if the number of segments
 //!    acknowledged capped it, if the peer's receive window was smaller than the congestion window, or if the connection
 //!    never left slow start: it had no retransmission and its threshold is infinite. A lower bound raises what is known
 //!    of a host and does not lower it; one below what is known does not make it newer, and replaces it after a half-life.
@@ -84,6 +85,7 @@ impl Sample {
         let measured = parts_of(mul_div(rate.max(mean).max(train), min_rtt.0, 1_000_000_000));
         let cwnd = u64::from(connection.cwnd) * u64::from(mss);
         let lower = connection.limited
+            || connection.shared
             || measured >= acknowledged
             || connection.receive_window < cwnd
             || (retransmits == 0 && ssthresh.is_none());

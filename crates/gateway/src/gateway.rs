@@ -300,6 +300,8 @@ impl Gateway {
             estimate: entry.estimated(&self.knowledge.settings, now),
             order,
             plan,
+            given: entry.given(),
+            live: None,
             why_not,
             strikes,
             own_loss: f64::from(loss) / 65_536.0,
@@ -412,10 +414,10 @@ impl Gateway {
     fn judge(&mut self, connection: &Connection, out: &mut Vec<Decision>) {
         let group = match connection.arm {
             Arm::Planned(_) => Group::Planned,
-            Arm::Holdout => Group::Holdout,
+            Arm::Holdout(_) => Group::Holdout,
             Arm::Stock => return,
         };
-        if connection.stage != Stage::Ended {
+        if connection.stage != Stage::Ended || !connection.arm.is_compared() {
             return;
         }
         let until = Stamp::of(self.knowledge.clock).after(self.knowledge.settings.freeze);
@@ -444,6 +446,15 @@ fn of_family(address: IpAddr, (v4, v6): (u8, u8)) -> u8 {
     if address.to_canonical().is_ipv4() { v4 } else { v6 }
 }
 
+/// Connections of a prefix at this time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Open connections.
+    pub connections: u32,
+    /// Segments that they have in flight, and those of planned first windows that are not sent yet.
+    pub in_flight: u32,
+}
+
 /// Measurements for an address, and the reason why it has a plan or none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
@@ -461,6 +472,11 @@ pub struct Explanation {
     pub order: Option<Override>,
     /// The plan in force, or in the mode observe the one that would be.
     pub plan: Option<Plan>,
+    /// First window that planned connections got of late, averaged, sixteenths of a segment: less than the plan's where other
+    /// connections had data in flight. [`None`] if none ended since the plan began.
+    pub given: Option<u16>,
+    /// What the kernel counts of the prefix; [`None`] where it does not. The gateway itself counts nothing.
+    pub live: Option<Live>,
     /// Reason why there is no plan.
     pub why_not: Option<WhyNot>,
     /// Halvings that still count.
@@ -494,6 +510,8 @@ impl Explanation {
             estimate: None,
             order: None,
             plan: None,
+            given: None,
+            live: None,
             why_not: Some(WhyNot::Unknown),
             strikes: 0,
             own_loss: 0.0,

@@ -13,14 +13,16 @@ use crate::settings::STOCK;
 pub struct Plan {
     /// The destinations.
     pub prefix: Prefix,
-    /// First window of one connection alone, segments. The kernel divides it by the live connections of the prefix,
-    /// the new one included, and gives no connection less than the stack's own window.
+    /// Largest first window, segments.
     pub window: u32,
+    /// Segments that the path holds, of all connections of the prefix together, at least the window. A connection gets what the
+    /// others have not in flight of it, and never less than the stack's own window.
+    pub path: u32,
     /// Slow-start threshold, segments; [`None`] leaves the stack's.
     pub ssthresh: Option<u32>,
-    /// Segments of the first window in a round-trip time, divided like the window and at least as many; [`None`] leaves the
-    /// stack's pace, on Linux twice the window.
-    pub pace: Option<u32>,
+    /// Whether the first window leaves at what is free of the path in a round-trip time, at least the window. Otherwise it leaves at
+    /// the stack's pace, on Linux twice the window.
+    pub paced: bool,
     /// The plan is for handshakes between these round-trip times; others start as the stack starts them.
     #[serde(with = "serial::range")]
     pub rtt: (Nanos, Nanos),
@@ -46,17 +48,23 @@ impl Start {
 }
 
 impl Plan {
-    /// Start that the kernel's program gives a connection under this plan, where `live` others of the prefix are live; `held_out`
-    /// is the lot. The program of `firstflight_hooks` has the same rule; its tests hold the two to each other.
-    pub fn start(&self, live: u32, held_out: bool) -> Start {
+    /// Start that the kernel's program gives a connection under this plan, where other connections of the prefix have `in_flight`
+    /// segments in flight; `held_out` is the lot. The program of `firstflight_hooks` has the same rule; its tests hold the two to
+    /// each other.
+    pub fn start(&self, in_flight: u32, held_out: bool) -> Start {
+        let free = self.path.saturating_sub(in_flight);
+        let window = self.window.min(free).max(STOCK);
         if held_out {
-            return Start { arm: Arm::Holdout, pace: None };
+            return Start { arm: Arm::Holdout(window), pace: None };
         }
-        let sharing = live.saturating_add(1);
-        let window = (self.window / sharing).max(STOCK);
-        let pace = self.pace.map(|pace| pace / sharing).filter(|pace| (1..2 * window).contains(pace));
-        let pace = pace.filter(|_| window > STOCK).map(|pace| pace.max(window));
+        let pace = self.paced.then(|| free.max(window));
+        let pace = pace.filter(|pace| window > STOCK && *pace < 2 * window);
         Start { arm: Arm::Planned(window), pace }
+    }
+
+    /// Segments of the first window of a connection alone in a round-trip time; [`None`] for the stack's pace.
+    pub fn pace(&self) -> Option<u32> {
+        self.paced.then(|| self.path.max(self.window))
     }
 }
 
@@ -79,29 +87,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn live_connections_share_window_and_pace_and_no_pace_is_below_its_window() {
-        let plan = |window, pace| Plan {
+    fn a_connection_gets_what_others_leave_free_of_the_path_and_no_pace_is_below_its_window() {
+        let plan = |window, path, paced| Plan {
             prefix: "192.0.2.0/24".parse().expect("a prefix"),
             window,
+            path,
             ssthresh: None,
-            pace,
+            paced,
             rtt: (Nanos::ZERO, Nanos::NEVER),
             expires: Nanos::NEVER,
             holdout: 50,
         };
-        let start = |window, pace, live| {
-            let start = plan(window, pace).start(live, false);
+        let start = |path, paced, in_flight| {
+            let start = plan(40, path, paced).start(in_flight, false);
             (start.arm.window(), start.pace)
         };
-        assert_eq!(start(40, Some(60), 0), (40, Some(60)));
-        assert_eq!(start(40, Some(60), 1), (20, Some(30)));
-        // A third of 40 is 13, of 42 it is 14. A third of 39 is 13, and so is the pace.
-        assert_eq!(start(40, Some(42), 2), (13, Some(14)));
-        assert_eq!(start(40, Some(30), 2), (13, Some(13)));
-        // Twice the window is Linux's own pace; a window of ten is Linux's own window.
-        assert_eq!(start(40, Some(80), 0), (40, None));
-        assert_eq!(start(40, Some(44), 3), (10, None));
-        assert_eq!(start(40, None, 0), (40, None));
-        assert_eq!(plan(40, Some(60)).start(0, true), Start { arm: Arm::Holdout, pace: None });
+        assert_eq!(start(60, true, 0), (40, Some(60)));
+        // 60 - 15 = 45 are free, then 60 - 20 = 40, then 60 - 33 = 27.
+        assert_eq!(start(60, true, 15), (40, Some(45)));
+        assert_eq!(start(60, true, 20), (40, Some(40)));
+        assert_eq!(start(60, true, 33), (27, Some(27)));
+        // A window of ten is Linux's own window, however little is free.
+        assert_eq!([50, 60, 1000].map(|in_flight| start(60, true, in_flight)), [(10, None); 3]);
+        // Twice the window is Linux's own pace.
+        assert_eq!([start(80, true, 0), start(79, true, 0)], [(40, None), (40, Some(79))]);
+        assert_eq!([start(60, false, 0), start(60, false, 33)], [(40, None), (27, None)]);
+        // What is withheld from a connection that is held out is what it would have got.
+        assert_eq!(plan(40, 60, true).start(33, true), Start { arm: Arm::Holdout(27), pace: None });
     }
 }

@@ -59,6 +59,8 @@ const LEAST_QUEUE: Nanos = Nanos::from_millis(4);
 const MOST_QUEUE: Nanos = Nanos::from_millis(16);
 /// Segments over which the path's own loss is averaged: sixteen first windows of the stack.
 const MEMORY: i64 = 160;
+/// Connections over which the first window is averaged that planned ones got.
+const LATELY: i64 = 8;
 /// Halvings that end a plan.
 const STRIKES: u8 = 3;
 
@@ -81,8 +83,12 @@ pub(crate) struct Entry {
     ssthresh: u16,
     /// Round-trip times of the plan in force, units of 64 us.
     gate: (u16, u16),
-    /// Segments of the first window in a round-trip time; zero for the stack's pace.
-    pace: u16,
+    /// Segments that the path holds by the plan in force; zero without a plan.
+    path: u16,
+    /// Whether the first window leaves at the path's rate.
+    paced: bool,
+    /// First window that planned connections got of late, sixteenths of a segment; zero before the first.
+    given: u16,
     /// Share of the segments of first windows without a plan that were lost, of 65536.
     loss: u16,
     /// Evidence against the window, thousandths.
@@ -147,7 +153,9 @@ impl Entry {
             window: 0,
             ssthresh: 0,
             gate: (0, 0),
-            pace: 0,
+            path: 0,
+            paced: false,
+            given: 0,
             loss: 0,
             evidence: 0,
             strikes: 0,
@@ -223,11 +231,11 @@ impl Entry {
     ) {
         let unit = Nanos::from_micros(1);
         let group = match connection.arm {
-            Arm::Planned(_) => {
+            Arm::Planned(window) => {
+                self.give(window);
                 if connection.arm.is_larger() {
                     self.tried(connection, (tag, slow), around, out);
                 }
-                // A window that the kernel divided down to the stack's own counts, too: its like are among those held out.
                 Group::Planned
             }
             // Beside a plan, connections start so that met a queue: their losses are not the path's own.
@@ -237,12 +245,12 @@ impl Entry {
                 }
                 return;
             }
-            Arm::Holdout => {
+            Arm::Holdout(_) => {
                 self.unplanned_loss(connection);
                 Group::Holdout
             }
         };
-        if self.window == 0 {
+        if self.window == 0 || !connection.arm.is_compared() {
             return;
         }
         let trial = self.trial.get_or_insert_default();
@@ -252,6 +260,13 @@ impl Entry {
             self.rest(Rest::Freeze, until);
             self.trial = None;
         }
+    }
+
+    /// Averages the first windows of planned connections.
+    fn give(&mut self, window: u32) {
+        let parts = i64::from(window.saturating_mul(PARTS).min(u16::MAX.into()));
+        let given = i64::from(self.given);
+        self.given = if given == 0 { parts } else { given + (parts - given) / LATELY } as u16;
     }
 
     /// Averages the loss of first windows without a plan.
@@ -333,7 +348,7 @@ impl Entry {
             return;
         }
         // Linux's own pace is now that of the window before.
-        (self.window, self.pace) = ((from / 2) as u16, 0);
+        (self.window, self.paced) = ((from / 2) as u16, false);
         self.set(Why::Halved { from, host, misfit, strikes: self.strikes, hold_down }, around, out);
     }
 
@@ -363,7 +378,7 @@ impl Entry {
                 let changed = u32::from(self.window) != window || self.gate != (0, u16::MAX);
                 if changed || self.expires_soon(around) {
                     (self.window, self.gate) = (window as u16, (0, u16::MAX));
-                    (self.ssthresh, self.pace) = (0, 0);
+                    (self.ssthresh, self.path, self.paced) = (0, window as u16, false);
                     self.set(Why::Operator, around, out);
                 }
                 return Ok(());
@@ -408,15 +423,16 @@ impl Entry {
         // The upper end is to stay within about half of the queueing delay.
         let moved = |old: u16, new: u16, part| u32::from(old.abs_diff(new)) * part > u32::from(old);
         let other_gate = moved(self.gate.0, gate.0, 4) || moved(self.gate.1, gate.1, 16);
-        let pace = pace(&estimate, next);
-        let other_pace = u32::from(self.pace.abs_diff(pace)) * 8 > u32::from(self.pace);
-        if next == window && !other_gate && !other_pace && !self.expires_soon(around) {
+        let (path, paced) = path(&estimate, next);
+        let other_path =
+            u32::from(self.path.abs_diff(path)) * 8 > u32::from(self.path) || self.paced != paced;
+        if next == window && !other_gate && !other_path && !self.expires_soon(around) {
             return Ok(());
         }
         if next != window {
             self.clean = 0;
         }
-        (self.window, self.gate, self.pace) = (next as u16, gate, pace);
+        (self.window, self.gate, self.path, self.paced) = (next as u16, gate, path, paced);
         self.ssthresh = self.threshold(around, &estimate);
         self.set(why, around, out);
         Ok(())
@@ -478,7 +494,7 @@ impl Entry {
 
     fn stop(&mut self, why: WhyNot, out: &mut Vec<Decision>) {
         if self.window > 0 {
-            (self.window, self.ssthresh, self.pace) = (0, 0, 0);
+            (self.window, self.ssthresh, self.path, self.paced, self.given) = (0, 0, 0, false, 0);
             (self.clean, self.step) = (0, Step::Half);
             out.push(Decision::Remove { prefix: self.prefix, why });
         }
@@ -497,7 +513,8 @@ impl Entry {
             prefix: self.prefix,
             window: self.window.into(),
             ssthresh: (self.ssthresh > 0).then_some(self.ssthresh.into()),
-            pace: (self.pace > 0).then_some(self.pace.into()),
+            path: self.path.max(self.window).into(),
+            paced: self.paced,
             rtt: (time(self.gate.0), if self.gate.1 == u16::MAX { Nanos::NEVER } else { time(self.gate.1) }),
             expires: self.expires.time(),
             holdout: settings.holdout,
@@ -521,6 +538,11 @@ impl Entry {
     /// Hosts, strikes and the loss of first windows without a plan, of 65536.
     pub(crate) fn counters(&self) -> (usize, u8, u16) {
         (self.hosts.len(), self.strikes, self.loss)
+    }
+
+    /// First window that planned connections got of late, sixteenths of a segment.
+    pub(crate) fn given(&self) -> Option<u16> {
+        (self.given > 0).then_some(self.given)
     }
 
     /// Results of the trial.
@@ -557,7 +579,7 @@ impl Entry {
     pub(crate) fn is_sound(&self) -> bool {
         let threshold = self.ssthresh == 0 || self.ssthresh >= self.window;
         threshold
-            && (self.pace == 0 || self.pace >= self.window)
+            && self.path >= self.window
             && self.gate.0 <= self.gate.1
             && self.strikes <= STRIKES
             && self.hosts.is_sound()
@@ -592,10 +614,11 @@ fn half_jump(from: u32, to: u32) -> u32 {
     if to <= from { to } else { (from * to).isqrt().max(from + 1) }
 }
 
-/// Segments in a round-trip time at which a first window leaves: rule 3. Zero where that is no slower than Linux's own pace.
-fn pace(estimate: &Estimate, window: u32) -> u16 {
-    let pace = estimate.segments().max(window);
-    if estimate.is_measured() && pace < 2 * window { pace as u16 } else { 0 }
+/// Segments that a path holds, and whether a first window leaves at that rate: rule 3. It does not where that is no slower than
+/// Linux's own pace.
+fn path(estimate: &Estimate, window: u32) -> (u16, bool) {
+    let path = estimate.segments().max(window);
+    (path as u16, estimate.is_measured() && path < 2 * window)
 }
 
 /// Round-trip times of handshakes for which an estimate holds: rule 4.

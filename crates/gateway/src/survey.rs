@@ -207,6 +207,7 @@ pub fn typical(peer: IpAddr) -> Connection {
         srtt: rtt,
         rate: 800 * 1448,
         limited: false,
+        shared: false,
         cwnd: 40,
         ssthresh: Some(40),
         receive_window: 1 << 20,

@@ -91,6 +91,6 @@ impl Gateway {
         let rate = found.estimate.map_or(0, |estimate| {
             mul_div(PACE * u64::from(path) * u64::from(mss), 1_000_000_000, estimate.rtt.0.0.max(1))
         });
-        Ok(TransferPlan { plan: Plan { window, ssthresh, pace: None, ..plan }, rate })
+        Ok(TransferPlan { plan: Plan { window, ssthresh, paced: false, ..plan }, rate })
     }
 }

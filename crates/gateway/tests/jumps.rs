@@ -193,7 +193,7 @@ fn random_losses_of_one_in_a_hundred_halve_a_window_once_in_a_thousand_connectio
 
 #[test]
 fn a_first_window_leaves_at_the_pace_of_the_path_where_that_is_measured() {
-    let pace = |gateway: &Gateway| gateway.explain(host(1)).plan.expect("a plan").pace;
+    let pace = |gateway: &Gateway| gateway.explain(host(1)).plan.expect("a plan").pace();
     let mut gateway = Gateway::new(enforcing());
     learn(&mut gateway, 1.0, 3, 40);
     // 20 segments leave at 40 in a round-trip time by themselves.
@@ -518,7 +518,7 @@ fn a_window_that_the_operator_ordered_ends_by_harm_and_not_by_losses() {
         let now = 3.0 + f64::from(turn) / 100.0;
         let connection = exact(now, host((turn % 6) as u8), 30);
         let connection = if turn % 8 == 0 {
-            Connection { arm: Arm::Holdout, ..connection }
+            Connection { arm: Arm::Holdout(30), ..connection }
         } else {
             planned(Connection { busy: Nanos(2 * connection.busy.0), ..connection }, 30)
         };
@@ -590,7 +590,13 @@ fn a_report_without_measurements_is_harmless() {
         Connection { min_rtt: Nanos::ZERO, ..whole },
         Connection { rate: u64::MAX, min_rtt: Nanos::NEVER, ..whole },
         Connection { busy: Nanos::ZERO, rate: 0, ..whole },
-        Connection { sent: 0, retransmits: u32::MAX, timeouts: u32::MAX, arm: Arm::Holdout, ..whole },
+        Connection {
+            sent: 0,
+            retransmits: u32::MAX,
+            timeouts: u32::MAX,
+            arm: Arm::Holdout(u32::MAX),
+            ..whole
+        },
         Connection { busy: Nanos::NEVER, arm: Arm::Planned(u32::MAX), first_window_lost: u32::MAX, ..whole },
     ] {
         assert_eq!(report(&mut gateway, &connection), [], "{connection:?}");

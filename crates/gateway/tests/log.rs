@@ -24,12 +24,12 @@ fn log(settings: Settings) -> String {
             let segments = if slow { 4 } else { 15 + third as u32 + draw(6) as u32 };
             let plan = logged.gateway().explain(peer).plan;
             let arm = match (plan, draw(10)) {
-                (Some(_), 0) => Arm::Holdout,
+                (Some(plan), 0) => Arm::Holdout(plan.window),
                 (Some(plan), _) => Arm::Planned(plan.window),
                 (None, _) => Arm::Stock,
             };
             let window = plan.map_or(10, |plan| plan.window);
-            let overflow = arm != Arm::Holdout && window > 2 * segments || draw(60) == 0;
+            let overflow = !matches!(arm, Arm::Holdout(_)) && window > 2 * segments || draw(60) == 0;
             let first_window_lost = if overflow { 10 } else { 0 };
             let connection = exact(now, peer, segments.max(1));
             let busy = firstflight_contract::Nanos(connection.busy.0 * (100 + draw(50)) / 100);

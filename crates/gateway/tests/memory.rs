@@ -25,7 +25,7 @@ fn a_prefix_with_a_plan_a_trial_and_all_of_its_hosts_has_at_most_430_bytes() {
             let connection = exact(f64::from(turn), peer, 40);
             let connection = match turn {
                 0..12 => connection,
-                12 => Connection { arm: Arm::Holdout, ..connection },
+                12 => Connection { arm: Arm::Holdout(20), ..connection },
                 _ => planned(connection, 20),
             };
             gateway.report(&connection, &mut out);

@@ -42,7 +42,7 @@ fn until_harm(seed: u64, most: u32, holdout: f64, level: f64, effect: Effect) ->
         let connection = exact(f64::from(number) / 100.0, host(1), 30);
         let connection = Connection { busy, bytes, retransmits: 0, ..connection };
         let connection = if random.next() < holdout {
-            Connection { arm: Arm::Holdout, ..connection }
+            Connection { arm: Arm::Holdout(20), ..connection }
         } else {
             effect(planned(connection, 30), &mut random)
         };
@@ -122,7 +122,7 @@ fn harm_that_no_prefix_shows_alone_reverts_the_host() {
         let connection = exact(f64::from(number) / 100.0, peer, 30);
         let connection = Connection { busy: Nanos((1e8 * random.heavy()) as u64), ..connection };
         let connection = if random.next() < 0.1 {
-            Connection { arm: Arm::Holdout, ..connection }
+            Connection { arm: Arm::Holdout(20), ..connection }
         } else {
             slower(planned(connection, 30), 2.0)
         };
@@ -163,7 +163,7 @@ fn the_effect_has_an_interval_that_contains_it() {
             let connection = exact(f64::from(number) / 100.0, host(1), 30);
             let connection = Connection { busy: Nanos((1e8 * random.heavy()) as u64), ..connection };
             let connection = if random.next() < 0.1 {
-                Connection { arm: Arm::Holdout, ..connection }
+                Connection { arm: Arm::Holdout(20), ..connection }
             } else {
                 slower(planned(connection, 30), 0.8)
             };
@@ -187,7 +187,7 @@ fn completion_times_of_centuries_are_compared() {
     let mut gateway = gateway((0.01, 0.001));
     let slowest =
         |arm: Arm| Connection { arm, busy: Nanos::NEVER, min_rtt: Nanos(1), ..exact(1.0, host(1), 40) };
-    report(&mut gateway, &slowest(Arm::Holdout));
+    report(&mut gateway, &slowest(Arm::Holdout(20)));
     for _ in 0..4 {
         report(&mut gateway, &slowest(Arm::Planned(20)));
     }

@@ -10,6 +10,8 @@
 #include <bpf/bpf_endian.h>
 
 #define INLINE static __always_inline
+/* Linux's initial window (RFC 6928), segments. */
+enum { STACK_WINDOW = 10 };
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 const volatile struct hooks_limits limits SEC(".rodata.limits");
@@ -70,7 +72,7 @@ struct bpf_iter__tcp {
 #pragma clang attribute pop
 
 enum { RETREATED = 2 }; /* among the flags of a connection: its window was taken back */
-enum { FASTER = 4 }; /* unit of the number of steps, above the flags of a connection, by which its pace is above the plan's */
+enum { FASTER = 8 }; /* unit of the number of steps, above the flags of a connection, by which its pace is above the plan's */
 enum { LONGEST = 64 }; /* windows for which a pace is kept */
 
 /* 64 bytes: one line of the cache. */
@@ -83,9 +85,12 @@ struct connection {
 	u32 line; /* of its prefix */
 	u32 rate_delivered, rate_interval; /* of the greatest delivery rate; zero before the first sample */
 	u32 acked; /* bytes that were acknowledged before it was established, a SYN for one */
-	u16 sent, retransmits, timeouts; /* before it was established */
-	u16 window;
+	u16 sent, retransmits; /* before it was established */
+	u16 window; /* given to it, or withheld from one that is held out */
 	u16 first_window_lost; /* segments */
+	u16 flight; /* segments that it counts among those in flight, */
+	u8 part; /* and the part of time in which it counted them */
+	u8 timeouts; /* before it was established */
 	u32 pace; /* bytes per second while it is kept; zero leaves the stack's */
 	u8 arm;
 	u8 flags;
@@ -283,9 +288,9 @@ INLINE bool plan_of(struct hooks_line *line, u64 key, const u8 *peer, u64 now, b
 struct start {
 	u32 window;
 	u32 ssthresh; /* segments; zero leaves the stack's */
-	u32 pace; /* segments in a round-trip time; zero leaves the stack's */
+	u32 path; /* segments that all connections of the prefix share; zero shares nothing */
 	u8 arm;
-	bool shared; /* whether the live connections of the prefix share window, threshold and pace */
+	bool paced; /* whether the first window leaves at what is free of the path in a round-trip time */
 };
 
 /* The start that is planned for a connection. */
@@ -315,15 +320,13 @@ INLINE struct start start_of(struct tcp_sock *tp, struct hooks_line *line, u64 n
 			return stack;
 		start.window = plan.start.window;
 		start.ssthresh = plan.start.ssthresh;
-		start.pace = plan.start.pace;
-		start.shared = true;
-		if (plan.start.holdout > holdout)
-			holdout = plan.start.holdout;
+		start.path = plan.start.path;
+		start.paced = plan.start.holdout & HOOKS_PACED;
+		if ((plan.start.holdout & ~HOOKS_PACED) > holdout)
+			holdout = plan.start.holdout & ~HOOKS_PACED;
 	}
-	if (((u64)bpf_get_prandom_u32() * 1000 >> 32) < holdout) {
-		stack.arm = HOOKS_HOLDOUT;
-		return stack;
-	}
+	if (((u64)bpf_get_prandom_u32() * 1000 >> 32) < holdout)
+		start.arm = HOOKS_HOLDOUT;
 	if (start.window > limits.window)
 		start.window = limits.window;
 	return start;
@@ -400,9 +403,10 @@ INLINE void lose(void)
 		(*lost)++;
 }
 
-/* Keeps the greatest delivery rate, and whether the application limited it. The newest alone says nothing after a loss at
- * the end of a transfer: it is then the rate of one retransmitted segment. */
-INLINE void keep_rate(struct connection *c, struct tcp_sock *tp)
+/* Keeps the greatest delivery rate, and whether the application or other connections of the prefix limited it. The newest alone says
+ * nothing after a loss at the end of a transfer: it is then the rate of one retransmitted segment. Others that have less than an
+ * eighth of its segments in flight are within the noise. */
+INLINE void keep_rate(struct connection *c, struct tcp_sock *tp, u32 others)
 {
 	struct tcp_sock___hooks *more = (struct tcp_sock___hooks *)tp;
 	u64 delivered = more->rate_delivered, interval = more->rate_interval_us;
@@ -410,10 +414,14 @@ INLINE void keep_rate(struct connection *c, struct tcp_sock *tp)
 		return;
 	c->rate_delivered = delivered;
 	c->rate_interval = interval;
-	c->flags &= ~HOOKS_LIMITED;
+	c->flags &= ~(HOOKS_LIMITED | HOOKS_SHARED);
 	if (BPF_CORE_READ_BITFIELD(more, rate_app_limited))
 		c->flags |= HOOKS_LIMITED;
+	if (8 * (u64)others > delivered)
+		c->flags |= HOOKS_SHARED;
 }
+
+#include "flight.h"
 
 INLINE void set_threshold(struct socket_event *event, void *socket, u32 window, u32 ssthresh);
 INLINE void retreat(struct socket_event *event, void *socket, struct connection *c, struct tcp_sock *tp);
@@ -432,6 +440,9 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 	 * wait. */
 	if (line)
 		(void)*(volatile u32 *)&line->live;
+	u64 *flights = bpf_map_lookup_elem(&hooks_flights, &number);
+	if (flights)
+		(void)*(volatile u64 *)flights;
 	struct connection *c = place(cookie, false);
 	if (c)
 		(void)*(volatile u64 *)&c->owner;
@@ -451,47 +462,54 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 	c->retransmits = tp->total_retrans;
 	c->timeouts = more->total_rto;
 	c->window = c->first_window_lost = c->pace = 0;
-	c->flags = c->windows = 0;
+	c->flags = c->windows = c->flight = c->part = 0;
 	c->arm = start.arm == HOOKS_HOLDOUT ? HOOKS_HOLDOUT : HOOKS_STOCK;
 	c->counted = 1;
-	u32 others = line ? __sync_fetch_and_add(&line->live, 1) : 0;
+	if (line)
+		__sync_fetch_and_add(&line->live, 1);
 	bpf_sock_ops_cb_flags_set((void *)event, event->callbacks | CALLBACKS);
-	u32 own = tp->snd_cwnd, first = own;
+	u32 own = tp->snd_cwnd, first = own, most = start.window;
+	/* A bound of the route on the window (`cwnd lock`). */
+	if (most > tp->snd_cwnd_clamp)
+		most = tp->snd_cwnd_clamp;
+	if (most < own)
+		most = own;
+	struct got got = count(c, (struct range){ own, most, start.path }, c->handshake_rtt, now);
+	u32 window = got.segments;
+	/* What a connection that is held out would have got is reported: those that are compared got or would have got more than the
+	 * stack's window. */
+	if (start.arm == HOOKS_HOLDOUT)
+		c->window = window;
 	if (start.arm == HOOKS_PLANNED) {
-		u32 sharing = start.shared ? others + 1 : 1;
-		u32 window = start.window / sharing, ssthresh = start.ssthresh / sharing;
-		/* A bound of the route on the window (`cwnd lock`). */
-		if (window > tp->snd_cwnd_clamp)
-			window = tp->snd_cwnd_clamp;
-		if (window < own)
-			window = own;
-		/* A planned connection counts as planned where the plan is not above the stack's window: otherwise the groups
-		 * that are compared would differ by more than the plan. */
 		int wanted = window;
 		if (window == own ||
 		    (pace(event, sk) && !bpf_setsockopt(event, SOL_TCP, TCP_BPF_IW, &wanted, sizeof(wanted)))) {
 			c->arm = HOOKS_PLANNED;
 			c->window = first = window;
-			u32 pace = start.pace / sharing;
+			u32 pace = start.path > got.others ? start.path - got.others : 0;
+			if (pace < window)
+				pace = window;
 			/* Linux's own pace is twice the window in a round-trip time. A foreign program may use the headers. */
-			if (window > own && pace && pace < 2 * window && c->handshake_rtt &&
+			if (window > own && start.paced && pace < 2 * window && c->handshake_rtt &&
 			    !(event->callbacks & ON_HEADER)) {
-				u64 rate = pace > window ? pace : window;
-				rate = rate * tp->mss_cache * 1000000 / c->handshake_rtt;
+				u64 rate = (u64)pace * tp->mss_cache * 1000000 / c->handshake_rtt;
 				c->pace = rate < ~0U ? rate : 0;
 				bpf_sock_ops_cb_flags_set((void *)event, event->callbacks | ON_HEADER);
 			}
-			if (limits.plan_ssthresh && ssthresh)
+			u32 ssthresh = start.ssthresh > got.others ? start.ssthresh - got.others : 0;
+			if (limits.plan_ssthresh && start.ssthresh)
 				set_threshold(event, socket, window, ssthresh > window ? ssthresh : window);
 		}
 	}
+	if (first != window)
+		count(c, (struct range){ .most = first }, c->handshake_rtt, now);
 	c->first_window = first * tp->mss_cache;
 }
 
-INLINE void report(struct connection *c, struct tcp_sock *tp, u32 stage, u32 before)
+INLINE void report(struct connection *c, struct tcp_sock *tp, u32 stage, u32 before, u32 others)
 {
 	struct tcp_sock___hooks *more = (struct tcp_sock___hooks *)tp;
-	keep_rate(c, tp);
+	keep_rate(c, tp, others);
 	struct hooks_report *r = bpf_ringbuf_reserve(&hooks_reports, sizeof(*r), 0);
 	if (!r) {
 		lose();
@@ -513,7 +531,7 @@ INLINE void report(struct connection *c, struct tcp_sock *tp, u32 stage, u32 bef
 	r->arm = c->arm;
 	r->window = c->window;
 	r->first_window_lost = c->first_window_lost;
-	r->flags = c->flags & HOOKS_LIMITED;
+	r->flags = c->flags & (HOOKS_LIMITED | HOOKS_SHARED);
 	r->mss = tp->mss_cache;
 	r->handshake_rtt = c->handshake_rtt;
 	r->min_rtt = tp->rtt_min.s[0].v;
@@ -539,7 +557,8 @@ INLINE void end(struct connection *c, struct tcp_sock *tp, u32 before)
 	struct hooks_line *line = line_of(c->line);
 	if (line)
 		__sync_fetch_and_sub(&line->live, 1);
-	report(c, tp, HOOKS_ENDED, before);
+	u32 others = count(c, (struct range){}, tp->srtt_us >> 3, bpf_ktime_get_boot_ns()).others;
+	report(c, tp, HOOKS_ENDED, before, others);
 	/* Frees the place; an element of the socket's storage ends with the socket. */
 	__sync_lock_test_and_set(&c->owner, 0);
 }
@@ -589,7 +608,7 @@ int hooks_socket(struct socket_event *event)
 	}
 	/* The path is full when the first segment is retransmitted. */
 	if (op == ROUND_TRIP || op == RETRANSMISSION)
-		keep_rate(c, tp);
+		keep_rate(c, tp, count_flight(c, tp));
 	if (op == RETRANSMISSION)
 		retransmit(event, socket, c, tp);
 	else if (op == STATE)
@@ -661,8 +680,7 @@ int hooks_adopt(struct bpf_iter__tcp *ctx)
 	read_peer((u8 *)peer, (struct sock *)tp);
 	u32 number = number_of(key_of((u8 *)peer, limits.v4_bits, limits.v6_bits));
 	struct hooks_line *line = line_of(number);
-	if (line)
-		__sync_fetch_and_add(&line->live, 1);
+	u32 others = line ? __sync_fetch_and_add(&line->live, 1) : 0;
 	*c = (struct connection){
 		.owner = cookie,
 		.established = bpf_ktime_get_boot_ns(),
@@ -672,7 +690,8 @@ int hooks_adopt(struct bpf_iter__tcp *ctx)
 	call_back(tp, callbacks);
 	/* Nothing can be learned of a connection before data were acknowledged: one byte may be the SYN. */
 	if (tp->bytes_acked > 1)
-		report(c, tp, HOOKS_LIVE, 0);
+		/* What older connections have in flight is not known: of each, the stack's first window is taken. */
+		report(c, tp, HOOKS_LIVE, 0, others * STACK_WINDOW);
 	return 0;
 }
 

@@ -19,9 +19,9 @@ INLINE u32 window_after(struct tcp_sock *tp, u32 idle, u32 rto)
 	return window > least ? window : least;
 }
 
-/* The window of the plan of a connection's prefix for data after an idle time; zero if none may be used. Checks are those of a
- * new connection, with the least round-trip time. */
-INLINE struct start start_after(struct connection *c, struct tcp_sock *tp, u64 now)
+/* The window of the plan of a connection's prefix for data after an idle time, at least the one to which Linux sets it back; zero if none
+ * may be used. Checks are those of a new connection, with the least round-trip time. */
+INLINE struct start start_after(struct connection *c, struct tcp_sock *tp, u64 now, u32 least)
 {
 	struct start none = {}, start = {};
 	if (word(HOOKS_STOPPED) || now - word(HOOKS_ALIVE) > limits.lease)
@@ -46,24 +46,25 @@ INLINE struct start start_after(struct connection *c, struct tcp_sock *tp, u64 n
 			return none;
 		start.window = plan.start.window;
 		start.ssthresh = limits.plan_ssthresh ? plan.start.ssthresh : 0;
-		start.shared = true;
-		if (plan.start.holdout > holdout)
-			holdout = plan.start.holdout;
+		start.path = plan.start.path;
+		if ((plan.start.holdout & ~HOOKS_PACED) > holdout)
+			holdout = plan.start.holdout & ~HOOKS_PACED;
 	}
 	if (c->arm == HOOKS_STOCK) {
 		bool held = ((u64)bpf_get_prandom_u32() * 1000 >> 32) < holdout;
 		c->arm = held ? HOOKS_HOLDOUT : HOOKS_PLANNED;
 	}
-	if (c->arm == HOOKS_HOLDOUT)
-		return none;
 	if (start.window > limits.window)
 		start.window = limits.window;
-	u32 live = line ? line->live : 0;
-	/* The connection itself is among the live ones. */
-	if (start.shared && live > 1) {
-		start.window /= live;
-		start.ssthresh /= live;
+	if (c->arm == HOOKS_HOLDOUT) {
+		c->window = start.window;
+		return none;
 	}
+	if (start.window < least)
+		start.window = least;
+	struct got got = count(c, (struct range){ least, start.window, start.path }, tp->srtt_us >> 3, now);
+	start.window = got.segments;
+	start.ssthresh = start.ssthresh > got.others ? start.ssthresh - got.others : start.ssthresh ? 1 : 0;
 	return start;
 }
 
@@ -82,7 +83,7 @@ INLINE void restart(struct sock *sk)
 	struct connection *c = find(cookie, sk);
 	struct start start = {};
 	if (c)
-		start = start_after(c, tp, bpf_ktime_get_boot_ns());
+		start = start_after(c, tp, bpf_ktime_get_boot_ns(), least);
 	u32 rtt = tp->srtt_us >> 3;
 	if (c && start.window > least && rtt) {
 		b.window = start.window;

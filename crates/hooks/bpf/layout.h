@@ -27,10 +27,11 @@ struct hooks_limits {
 /* How a connection starts under a plan; without a window there is no plan. */
 struct hooks_start {
 	uint16_t ssthresh; /* segments; zero leaves the stack's */
-	uint16_t pace; /* of the first window, segments in a round-trip time; zero leaves the stack's */
+	uint16_t path; /* segments that the path holds, of all connections together; zero shares nothing */
 	uint16_t window; /* segments */
-	uint16_t holdout; /* connections of a thousand */
+	uint16_t holdout; /* connections of a thousand; and HOOKS_PACED if the window leaves at the path's rate */
 };
+enum { HOOKS_PACED = 0x8000 };
 
 /* What the kernel knows of the prefixes whose keys have one hash, in one line of the processor's cache, so that a connection waits for
  * memory once: the plans of two of them, and the number of their live connections. Parts of a prefix share its number, because they
@@ -62,7 +63,7 @@ struct hooks_transfer {
 	uint64_t rate; /* of pacing, bytes per second; zero leaves the stack's */
 	uint32_t rtt_least, rtt_most; /* of the connection, microseconds */
 	uint16_t ssthresh; /* segments; zero leaves the stack's */
-	uint16_t pace; /* not used: the rate counts */
+	uint16_t path; /* as in struct hooks_start */
 	uint16_t window; /* segments */
 	uint16_t holdout; /* connections of a thousand */
 };
@@ -87,7 +88,7 @@ enum { HOOKS_ALIVE, HOOKS_STOPPED, HOOKS_PARTS, HOOKS_WORDS };
 
 enum { HOOKS_STOCK, HOOKS_HOLDOUT, HOOKS_PLANNED };
 enum { HOOKS_LIVE, HOOKS_ENDED };
-enum { HOOKS_LIMITED = 1 };
+enum { HOOKS_LIMITED = 1, HOOKS_SHARED = 4 };
 
 /* A connection, as its sender measured it. Times are in microseconds where nothing else is said. */
 struct hooks_report {
@@ -96,7 +97,8 @@ struct hooks_report {
 	uint64_t busy; /* ticks of the kernel */
 	uint8_t peer[16];
 	uint32_t stage, arm;
-	uint16_t window, first_window_lost; /* segments; those of the first window that were retransmitted */
+	uint16_t window; /* segments: the planned first window, or the one that was withheld from a connection that is held out */
+	uint16_t first_window_lost; /* segments of the first window that were retransmitted */
 	uint32_t flags;
 	uint32_t mss, handshake_rtt, min_rtt, srtt;
 	uint32_t rate_delivered, rate_interval; /* of the greatest rate: segments, and the time of their delivery */

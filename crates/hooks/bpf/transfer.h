@@ -9,8 +9,6 @@
 /* include/uapi/asm-generic/errno.h */
 enum { FAULTY = 22, BUSY = 16, DENIED = 13, NO_PLAN = 61, LATE = 62, NOT_CONNECTED = 107, HELD_OUT = 125 };
 enum { NAME = 16, TCP = 6 };
-/* Linux's initial window (RFC 6928), segments. */
-enum { STACK_WINDOW = 10 };
 
 /* include/uapi/linux/bpf.h */
 struct bpf_sockopt {
@@ -72,20 +70,21 @@ INLINE u32 window_for(struct connection *c, struct tcp_sock *tp, u64 now, const 
 		return 0;
 	*why = HELD_OUT;
 	if (c->arm == HOOKS_STOCK) {
-		u32 holdout = plan->holdout > limits.holdout ? plan->holdout : limits.holdout;
+		u32 holdout = plan->holdout & ~HOOKS_PACED;
+		if (holdout < limits.holdout)
+			holdout = limits.holdout;
 		bool held = ((u64)bpf_get_prandom_u32() * 1000 >> 32) < holdout;
 		c->arm = held ? HOOKS_HOLDOUT : HOOKS_PLANNED;
 	}
-	if (c->arm == HOOKS_HOLDOUT)
+	if (c->arm == HOOKS_HOLDOUT) {
+		c->window = plan->window > limits.window ? limits.window : plan->window;
 		return 0;
+	}
 	*why = 0;
-	struct hooks_line *line = line_of(c->line);
-	u32 live = line ? line->live : 0;
 	u32 window = plan->window > limits.window ? limits.window : plan->window;
-	/* The connection itself is among the live ones. */
-	if (live > 1)
-		window /= live;
-	return window > STACK_WINDOW ? window : STACK_WINDOW;
+	if (window < STACK_WINDOW)
+		window = STACK_WINDOW;
+	return count(c, (struct range){ STACK_WINDOW, window, plan->path }, rtt, now).segments;
 }
 
 /* Applies the plan of a socket; answers with zero or an error number. */

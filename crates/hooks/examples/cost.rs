@@ -111,7 +111,8 @@ fn plan(prefix: Prefix) -> Plan {
         prefix,
         window: 30,
         ssthresh: None,
-        pace: None,
+        path: 40,
+        paced: false,
         rtt: (Nanos::ZERO, Nanos(10 * SECOND)),
         expires: Nanos(now().0 + 3600 * SECOND),
         holdout: 50,
@@ -188,7 +189,7 @@ fn cpu(ground: &Ground, hooks: &mut Hooks, response: usize, networks: u32) {
 /// with and without a pace in turn. The rates of the loopback are so great that no packet waits.
 fn pace(ground: &Ground, hooks: &mut Hooks) {
     for number in (1..NETWORKS).step_by(2) {
-        hooks.set(&Plan { pace: Some(40), ..plan(prefix(number)) }).expect("room");
+        hooks.set(&Plan { paced: true, ..plan(prefix(number)) }).expect("room");
     }
     let at = AtomicU32::new(0);
     let mut block = |paced: u32| {

@@ -223,6 +223,7 @@ fn measured(peer: IpAddr, info: &[u8]) -> Connection {
         srtt: microseconds(68),
         rate: long(info, 160),
         limited: info[7] & 1 != 0,
+        shared: false,
         cwnd: word(info, 80),
         ssthresh: Some(word(info, 76)).filter(|ssthresh| *ssthresh < INFINITE),
         receive_window: word(info, 228).into(),

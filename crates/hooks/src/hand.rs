@@ -14,7 +14,7 @@ use crate::hooks::{Hooks, MOST_DESCRIPTORS, Sizes};
 use crate::refusal::Refusal;
 
 /// Beginning of the message, with the number of its version.
-const TITLE: &[u8; 8] = b"ffhooks6";
+const TITLE: &[u8; 8] = b"ffhooks7";
 const LENGTH: usize = 40;
 
 impl Hooks {

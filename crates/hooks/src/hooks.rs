@@ -4,14 +4,16 @@ use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Connection, Plan};
+use firstflight_gateway::{Connection, Live, Plan};
 use firstflight_paths::Prefix;
 use libbpf_rs::libbpf_sys;
 
+use crate::flight;
 use crate::layout;
 use crate::lines::Lines;
 use crate::map::{Map, checked};
@@ -84,7 +86,7 @@ impl Sizes {
 }
 
 /// Greatest number of descriptors of [`Hooks`].
-pub(crate) const MOST_DESCRIPTORS: usize = 12;
+pub(crate) const MOST_DESCRIPTORS: usize = 13;
 /// Option of `setsockopt` at the level of TCP that has the plan of a socket applied: `HOOKS_TRANSFER` of the object.
 pub const TRANSFER: c_int = 0x4646;
 /// Time for which a plan for a transfer waits for its use.
@@ -101,6 +103,7 @@ pub struct Hooks {
     orders: Map<20>,
     control: Map<4>,
     lost: Map<4>,
+    flights: Map<4>,
     reports: OwnedFd,
     sockets: OwnedFd,
     adoption: OwnedFd,
@@ -128,8 +131,8 @@ impl Hooks {
         }
         let mut rest = descriptors.into_iter();
         let mut next = || rest.next().ok_or_else(|| wrong(0));
-        let [lines, further, parts, orders, control, lost, reports, sockets, adoption] =
-            [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
+        let [lines, further, parts, orders, control] = [next()?, next()?, next()?, next()?, next()?];
+        let [lost, flights, reports, sockets, adoption] = [next()?, next()?, next()?, next()?, next()?];
         let transfers = match sizes.transfers {
             true => Some(Transfers { plans: Map { fd: next()? }, option: next()? }),
             false => None,
@@ -144,6 +147,7 @@ impl Hooks {
             orders: Map { fd: orders },
             control: Map { fd: control },
             lost: Map { fd: lost },
+            flights: Map { fd: flights },
             reports,
             sockets,
             adoption,
@@ -156,8 +160,9 @@ impl Hooks {
     /// The descriptors that a process needs to use the hooks.
     pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         use std::os::fd::AsFd as _;
-        let Self { plans, parts, orders, control, lost, reports, sockets, adoption, .. } = self;
-        let mut rest = vec![&parts.fd, &orders.fd, &control.fd, &lost.fd, reports, sockets, adoption];
+        let Self { plans, parts, orders, control, lost, flights, reports, sockets, adoption, .. } = self;
+        let maps = [&parts.fd, &orders.fd, &control.fd, &lost.fd, &flights.fd];
+        let mut rest = [maps.as_slice(), &[reports, sockets, adoption]].concat();
         if let Some(Transfers { plans, option }) = &self.transfers {
             rest.extend([&plans.fd, option]);
         }
@@ -215,6 +220,21 @@ impl Hooks {
             true => self.parts.remove(&key.to_ne_bytes()),
         };
         removed.map_err(|error| Refusal::failed("removing a plan", error))
+    }
+
+    /// Open connections of the prefix around an address, and what they have in flight. Prefixes that share a line of the table share the
+    /// numbers.
+    ///
+    /// # Errors
+    /// If the kernel does not let the number be read.
+    pub fn live(&self, address: IpAddr) -> Result<Live, Refusal> {
+        let (v4, v6) = self.sizes.bits;
+        let bits = if address.to_canonical().is_ipv4() { v4 } else { v6 };
+        let (number, connections) = self.plans.live(layout::key(&Prefix::around(address, bits)));
+        let mut word = [0; 8];
+        let read = self.flights.get(&number.to_ne_bytes(), &mut word);
+        read.map_err(|error| Refusal::failed("the data in flight", error))?;
+        Ok(Live { connections, in_flight: flight::segments(u64::from_ne_bytes(word), now()) })
     }
 
     /// Number of plans of prefixes in the kernel.

@@ -8,8 +8,13 @@ use firstflight_paths::Prefix;
 
 /// TCP_INFINITE_SSTHRESH.
 const INFINITE: u32 = 0x7fff_ffff;
-/// The kernel's greatest window, threshold and pace of a plan.
+/// The kernel's greatest window, threshold and path of a plan.
 const WIDEST: u32 = u16::MAX as u32;
+/// `HOOKS_PACED`.
+const PACED: u16 = 0x8000;
+/// `HOOKS_LIMITED`, `HOOKS_SHARED`.
+const LIMITED: u32 = 1;
+const SHARED: u32 = 4;
 
 /// `struct hooks_limits`.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +114,7 @@ impl Stored {
     }
 }
 
-/// `struct hooks_transfer`, of a connection to an address of `prefix`; `rate` in bytes per second. The program ignores the pace.
+/// `struct hooks_transfer`, of a connection to an address of `prefix`; `rate` in bytes per second. The program ignores whether it is paced.
 pub(crate) fn transfer(plan: &Plan, prefix: &Prefix, rate: u64) -> [u8; 40] {
     let mut bytes = [0; 40];
     bytes[..8].copy_from_slice(&plan.expires.0.to_ne_bytes());
@@ -128,9 +133,10 @@ fn start(plan: &Plan) -> [u8; 16] {
     bytes[4..8].copy_from_slice(&microseconds(most.0 / 1000).to_ne_bytes());
     let segments = |number: u32| (number.min(WIDEST) as u16).to_ne_bytes();
     bytes[8..10].copy_from_slice(&segments(plan.ssthresh.unwrap_or(0)));
-    bytes[10..12].copy_from_slice(&segments(plan.pace.unwrap_or(0)));
+    bytes[10..12].copy_from_slice(&segments(plan.path));
     bytes[12..14].copy_from_slice(&segments(plan.window));
-    bytes[14..].copy_from_slice(&plan.holdout.to_ne_bytes());
+    let holdout = plan.holdout.min(1000) | if plan.paced { PACED } else { 0 };
+    bytes[14..].copy_from_slice(&holdout.to_ne_bytes());
     bytes
 }
 
@@ -159,7 +165,7 @@ pub(crate) fn report(bytes: &[u8], tick: Nanos) -> Option<Connection> {
     let peer: [u8; 16] = std::array::from_fn(|i| bytes[32 + i]);
     let arm = match word(52) {
         0 => Arm::Stock,
-        1 => Arm::Holdout,
+        1 => Arm::Holdout(half(56)),
         2 => Arm::Planned(half(56)),
         _ => return None,
     };
@@ -184,7 +190,8 @@ pub(crate) fn report(bytes: &[u8], tick: Nanos) -> Option<Connection> {
         min_rtt: if word(72) == u32::MAX { Nanos::ZERO } else { microseconds(72) },
         srtt: microseconds(76),
         rate: delivered.checked_div(interval).unwrap_or(0),
-        limited: flags & 1 != 0,
+        limited: flags & LIMITED != 0,
+        shared: flags & SHARED != 0,
         cwnd: word(88),
         ssthresh: Some(word(92)).filter(|ssthresh| *ssthresh < INFINITE),
         receive_window: word(96).into(),

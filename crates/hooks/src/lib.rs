@@ -24,6 +24,7 @@
 //! ```
 
 mod diag;
+mod flight;
 mod hand;
 mod hooks;
 mod layout;

@@ -155,6 +155,12 @@ impl Lines {
         Ok(removed)
     }
 
+    /// Number of the line of a prefix, and the number of its live connections.
+    pub(crate) fn live(&self, key: u64) -> (u32, u32) {
+        let number = number_of(key, self.seed) & (self.mapping.number - 1) as u32;
+        (number, self.line(key).live.load(Ordering::Relaxed))
+    }
+
     fn line(&self, key: u64) -> &Line {
         let lines = self.mapping.lines();
         &lines[number_of(key, self.seed) as usize & (lines.len() - 1)]

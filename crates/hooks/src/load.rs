@@ -217,6 +217,7 @@ impl Hooks {
             map("hooks_orders")?,
             map("hooks_control")?,
             map("hooks_lost")?,
+            map("hooks_flights")?,
             map("hooks_reports")?,
             link(&sockets)?,
             link(&adoption)?,
@@ -265,7 +266,7 @@ fn prepare(mut open: OpenObject, setup: &Setup, fixed: &Fixed) -> Result<OpenObj
                 place.copy_from_slice(&bytes);
                 Ok(())
             }
-            "hooks_lines" => map.set_max_entries(fixed.lines),
+            "hooks_lines" | "hooks_flights" => map.set_max_entries(fixed.lines),
             // With as many prefixes as lines, a tenth finds its line full (Poisson: the mean excess above two).
             "hooks_plans" => map.set_max_entries((setup.plans / 4).max(1 << 10)),
             "hooks_parts" if setup.parts.is_some() => map.set_max_entries(setup.plans),

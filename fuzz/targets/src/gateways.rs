@@ -27,6 +27,7 @@ pub(crate) fn measured(at: Nanos, peer: IpAddr, segments: u32) -> Connection {
         srtt: rtt,
         rate: u64::from(segments) * 10_000,
         limited: false,
+        shared: false,
         cwnd: segments,
         ssthresh: Some(segments),
         receive_window: 1 << 20,
@@ -47,7 +48,7 @@ pub(crate) fn reports(from: Nanos) -> impl Iterator<Item = Connection> {
         };
         let arm = match turn % 4 {
             0 => Arm::Stock,
-            1 => Arm::Holdout,
+            1 => Arm::Holdout(20),
             _ => Arm::Planned(20),
         };
         let at = Nanos(from.0.saturating_add(u64::from(turn) * 100_000_000));

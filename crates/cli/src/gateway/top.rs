@@ -77,10 +77,13 @@ pub(super) fn networks(found: &[Value]) -> String {
         ("samples", Align::Right),
         ("estimate", Align::Right),
         ("window", Align::Right),
+        ("given", Align::Right),
+        ("open", Align::Right),
+        ("in flight", Align::Right),
         ("time ratio", Align::Right),
         ("why no plan", Align::Left),
     ];
-    let rows: Vec<[String; 7]> = found
+    let rows: Vec<[String; 10]> = found
         .iter()
         .map(|row| {
             [
@@ -89,6 +92,9 @@ pub(super) fn networks(found: &[Value]) -> String {
                 number(&row["estimate"]["samples"], 0),
                 number(&row["estimate"]["window_segments"], 1),
                 number(&row["plan"]["window_segments"], 0),
+                number(&row["given_segments"], 1),
+                number(&row["live_connections"], 0),
+                number(&row["in_flight_segments"], 0),
                 number(&row["trial"]["completion_ratio"]["mean"], 2),
                 row["why_no_plan"].as_str().unwrap_or_default().to_owned(),
             ]

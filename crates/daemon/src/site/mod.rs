@@ -71,7 +71,10 @@ struct Seen {
 
 /// An interface whose packets can be read.
 #[derive(Debug)]
-pub struct Interface(Link);
+pub struct Interface {
+    name: String,
+    link: Link,
+}
 
 impl Interface {
     /// Opens an interface. Needs CAP_NET_RAW until it returns.
@@ -79,7 +82,8 @@ impl Interface {
     /// # Errors
     /// One line: there is no such interface, or its packets cannot be read.
     pub fn open(name: &str) -> Result<Self, String> {
-        Link::open(name).map(Self).map_err(|why| format!("interface {name}: {why}"))
+        let link = Link::open(name).map_err(|why| format!("interface {name}: {why}"))?;
+        Ok(Self { name: name.to_owned(), link })
     }
 }
 
@@ -91,7 +95,7 @@ impl Mirror {
     /// # Errors
     /// One line: a thread cannot be started.
     pub fn begin(
-        Interface(link): Interface,
+        Interface { name, link }: Interface,
         hosts: Vec<Prefix>,
         socket: &Path,
         site: Option<&Site>,
@@ -103,8 +107,7 @@ impl Mirror {
         let (sender, reports) = sync_channel(REPORTS);
         let watcher = {
             let (shared, pushes) = (Arc::clone(&shared), pushes.clone());
-            let interface = interface.to_owned();
-            let work = move || watch((&interface, link), &hosts, &shared, &sender, pushes.as_deref());
+            let work = move || watch((&name, link), &hosts, &shared, &sender, pushes.as_deref());
             thread::Builder::new().name("mirror".to_owned()).spawn(work)
         };
         let watcher = watcher.map_err(|error| format!("the thread of the interface: {error}"))?;

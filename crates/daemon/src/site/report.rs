@@ -37,6 +37,7 @@ pub fn report(captured: &Captured) -> Option<Connection> {
         srtt: Nanos((min_rtt.0 + max_rtt.0) / 2),
         rate: greatest_rate(&observed.series.delivered, min_rtt),
         limited: limited > observed.congestion_limited,
+        shared: false,
         cwnd,
         // A sender that left slow start has a threshold, at most its window.
         ssthresh: observed.startup.exit.as_ref().map(|exit| cwnd.min(exit.cwnd_packets as u32)),

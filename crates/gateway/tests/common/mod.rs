@@ -42,6 +42,7 @@ pub(crate) fn exact(seconds: f64, peer: IpAddr, segments: u32) -> Connection {
         srtt: RTT,
         rate: u64::from(segments) * u64::from(MSS) * 10,
         limited: false,
+        shared: false,
         cwnd: segments,
         ssthresh: Some(segments),
         receive_window: 1 << 20,

@@ -185,8 +185,9 @@ pub(crate) fn plan(prefix: &str, window: u32) -> Plan {
     Plan {
         prefix: prefix.parse().expect("a prefix"),
         window,
+        path: window,
         ssthresh: None,
-        pace: None,
+        paced: false,
         rtt: (Nanos::ZERO, Nanos(10 * SECOND)),
         expires: Nanos(now().0 + 60 * SECOND),
         holdout: 0,

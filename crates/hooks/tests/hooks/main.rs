@@ -1,21 +1,21 @@
 //! Starts of real connections, and their reports, in a cgroup and a network namespace of the tests' own.
 
+mod fallen;
 mod faults;
+mod flight;
 mod ground;
 mod idle;
+mod line;
 mod transfer;
 mod wire;
 
-use std::io::Write as _;
-use std::net::{SocketAddr, TcpListener};
-use std::os::fd::AsRawFd;
+use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Arm, Limits, Plan, Stage};
-use firstflight_hooks::{Override, Refusal, Setup, now};
-use firstflight_lab::TcpInfo;
+use firstflight_hooks::{Hooks, Override, Refusal, Setup, now};
 
 use ground::{Ground, LIMITS, MILLISECOND, Pair, SECOND, SERVER, STACK, any_v6, ends, plan};
 
@@ -102,7 +102,7 @@ fn a_plan_is_used_until_it_expires_and_for_its_round_trip_times() {
         (Plan { rtt: far, ..usual }, STACK),
         (Plan { rtt: (Nanos::ZERO, Nanos(999)), ..usual }, STACK),
         (Plan { rtt: (Nanos::ZERO, Nanos(u64::MAX)), ..usual }, 30),
-        (Plan { window: 1_000_000, ..usual }, LIMITS.window),
+        (Plan { window: 1_000_000, path: 1_000_000, ..usual }, LIMITS.window),
         (Plan { window: 4, ..usual }, STACK),
     ];
     for (plan, expected) in cases {
@@ -111,65 +111,6 @@ fn a_plan_is_used_until_it_expires_and_for_its_round_trip_times() {
         assert_eq!(pair.window(), expected, "{plan:?}");
         pair.close();
     }
-}
-
-#[test]
-fn live_connections_of_a_prefix_divide_the_window() {
-    let Some(ground) = Ground::new() else { return };
-    let hooks = ground.hooks(&ground.setup());
-    // Connections before the plan count.
-    let before = ground.connect("127.1.2.8");
-    hooks.set(&plan("127.1.2.0/24", 40)).expect("room");
-    let others = ["127.1.2.9", "127.1.2.10", "127.1.2.9"].map(|from| ground.connect(from));
-    assert_eq!(others.each_ref().map(|pair| pair.window()), [20, 13, STACK]);
-    before.close();
-    drop(others);
-    assert_eq!(ground.connect("127.1.2.9").window(), 40);
-}
-
-#[test]
-fn the_program_divides_window_and_pace_as_the_simulated_gateway_does() {
-    let Some(ground) = Ground::new() else { return };
-    let hooks = ground.hooks(&ground.setup());
-    let shared = Plan { pace: Some(48), ..plan("127.1.2.0/24", 40) };
-    hooks.set(&shared).expect("room");
-    // Small segments: the program keeps paces of less than 4 GB/s, and the loopback is fast.
-    let small = |address: SocketAddr| {
-        let listener = TcpListener::bind(address)?;
-        limit_segments(&listener, 100);
-        Ok(listener)
-    };
-    let mut all = vec![];
-    for live in 0..5 {
-        let from = format!("127.1.2.{}", live + 1).parse().expect("an address");
-        let mut pair = ground.connect_to(small, (SERVER, 0).into(), from);
-        // With an ACK, Linux computes its own rate anew.
-        rustix::net::sockopt::set_tcp_quickack(&pair.client, false).expect("an option of TCP");
-        pair.server.write_all(&[7]).expect("a connection");
-        let info = TcpInfo::of(&pair.server).expect("TCP_INFO");
-        let start = shared.start(live, false);
-        assert_eq!(info.cwnd, start.arm.window(), "beside {live}");
-        let rate =
-            |segments: u32| u64::from(segments) * u64::from(info.mss) * 1_000_000 / u64::from(info.rtt);
-        let expected = match start.pace {
-            Some(pace) => rate(pace)..=rate(pace),
-            // Linux's own, twice the window in a round-trip time.
-            None => rate(start.arm.window()) * 19 / 10..=rate(start.arm.window()) * 21 / 10,
-        };
-        assert!(expected.contains(&info.pacing_rate), "beside {live}: {info:?}, {start:?}");
-        all.push((start.arm.window(), start.pace, pair));
-    }
-    let starts: Vec<_> = all.iter().map(|(window, pace, _)| (*window, *pace)).collect();
-    assert_eq!(starts, [(40, Some(48)), (20, Some(24)), (13, Some(16)), (10, None), (10, None)]);
-}
-
-/// Bounds the payload of a segment, bytes.
-fn limit_segments(socket: &impl AsRawFd, bytes: libc::c_int) {
-    let (value, length) = ((&raw const bytes).cast(), 4);
-    // SAFETY: the value, and its length.
-    let answer =
-        unsafe { libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_MAXSEG, value, length) };
-    assert_eq!(answer, 0, "{}", std::io::Error::last_os_error());
 }
 
 #[test]
@@ -182,12 +123,12 @@ fn as_many_prefixes_as_the_table_has_lines_all_have_their_plans() {
     let differ = |expected: &dyn Fn(u32) -> u32| {
         let started = |number: u32| ground.connect(&prefix(number).replace("0/24", "9")).window();
         let of = (0..PREFIXES).map(|number| (number, started(number), expected(number)));
-        let (halved, others): (Vec<_>, Vec<_>) = of
+        let (shared, others): (Vec<_>, Vec<_>) = of
             .filter(|(_, started, expected)| started != expected)
-            .partition(|(_, started, expected)| *started == (expected / 2).max(STACK));
-        // The client's end is a live connection to the server's network. A prefix that shares the line of that network shares its
-        // window with it: one of 4096 in the mean, and more than eight in one run of a million.
-        assert!(halved.len() <= 8, "{halved:?}");
+            .partition(|(_, started, expected)| (STACK..*expected).contains(started));
+        // The client's end is a connection to the server's network, which counts the stack's window. A prefix that shares the line of that
+        // network shares its path with it: one of 4096 in the mean, and more than eight in one run of a million.
+        assert!(shared.len() <= 8, "{shared:?}");
         others
     };
     for number in 0..PREFIXES {
@@ -237,7 +178,7 @@ fn a_random_share_is_held_out() {
         }
         assert!((low..=high).contains(&untouched), "{untouched} of 400 at {share} of a thousand");
         let reports = ends(&mut hooks, "127.1.2.9", 400);
-        let held = reports.iter().filter(|report| report.arm == Arm::Holdout).count();
+        let held = reports.iter().filter(|report| matches!(report.arm, Arm::Holdout(_))).count();
         let planned = reports.iter().filter(|report| report.arm == Arm::Planned(30)).count();
         assert_eq!((held, held + planned), (untouched, 400));
     }
@@ -278,9 +219,10 @@ fn the_plan_of_a_part_comes_before_the_plan_of_its_prefix() {
     let refusal = hooks.set(&plan("127.1.2.16/28", 20)).expect_err("no room");
     assert!(matches!(refusal, Refusal::Full { what: "plans of parts", most: 1 }), "{refusal}");
 
-    // A connection to one part divides the window of another.
+    // A connection to one part counts for another.
     let other = ground.connect("127.1.2.17");
-    assert_eq!((other.window(), window("127.1.2.9")), (30, STACK));
+    let open = hooks.live("127.1.2.9".parse().expect("an address")).expect("the number").connections;
+    assert_eq!((other.window(), open), (30, 1));
     other.close();
     hooks.set(&Plan { expires: now(), ..plan("127.1.2.0/28", 20) }).expect("its place");
     assert_eq!(window("127.1.2.9"), 30, "the part's plan has expired");
@@ -355,11 +297,13 @@ fn older_connections_are_adopted_once_and_reported_when_they_end() {
     let mut hooks = ground.hooks(&ground.setup());
     hooks.set(&plan("127.1.2.0/24", 40)).expect("room");
     let new = ground.connect("127.1.2.11");
-    assert_eq!(new.window(), 40, "connections count once they are adopted");
+    let open =
+        |hooks: &Hooks| hooks.live("127.1.2.1".parse().expect("an address")).expect("the number").connections;
+    assert_eq!((new.window(), open(&hooks)), (40, 1), "connections count once they are adopted");
     let mut adopt = || ground.netns.run(|| hooks.adopt().expect("connections")).expect("the namespace");
     // Both ends of the one old connection.
     assert_eq!([adopt(), adopt()], [2, 0]);
-    assert_eq!(ground.connect("127.1.2.12").window(), 13);
+    assert_eq!(open(&hooks), 2);
     let mut live = vec![];
     hooks.drain(Duration::from_millis(100), |connection| live.push(connection)).expect("reports");
     let report = live.iter().find(|report| {

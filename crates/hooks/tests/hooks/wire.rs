@@ -178,7 +178,7 @@ fn the_first_window_leaves_paced_and_its_losses_are_reported() {
     assert!(busy.0 >= 70 * MILLISECOND && busy.0 <= age.0 + 10 * MILLISECOND, "{busy:?} of {age:?}");
 
     // At the pace of 30 in a round-trip time, they take two thirds of it, 27 ms.
-    hooks.set(&Plan { pace: Some(30), ..plan("10.78.0.2/32", 30) }).expect("room");
+    hooks.set(&Plan { paced: true, ..plan("10.78.0.2/32", 30) }).expect("room");
     let slow = path.transfer(&mut hooks, 300_000, none);
     assert_eq!(first_window(&slow.data), 30);
     let spread = slow.data[29];
@@ -312,7 +312,8 @@ fn a_threshold_or_a_pace_of_the_path_keeps_the_second_flight_within_a_short_queu
         let mut line = format!("{window}:");
         let arms = [(None, None), (Some(THRESHOLD), None), (None, Some(PACE))];
         for (arm, (ssthresh, pace)) in arms.into_iter().enumerate() {
-            let plan = Plan { ssthresh, pace, ..plan("10.78.0.2/32", window) };
+            let (path, paced) = (pace.unwrap_or(window).max(window), pace.is_some());
+            let plan = Plan { ssthresh, path, paced, ..plan("10.78.0.2/32", window) };
             for _ in 0..5 {
                 let (time, retransmits) = transfer(&plan);
                 lost[arm] += retransmits;

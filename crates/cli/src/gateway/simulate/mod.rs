@@ -117,7 +117,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         server.advance(at);
         let prefix = network(report.peer, server.gateway.settings());
         let Some(path) = paths.get(&prefix) else { continue };
-        let others = server.live.get(&prefix).copied().unwrap_or(0);
+        let others = server.in_flight(&prefix);
         let plan = server.gateway.plan(report.peer);
         let start =
             plan.map_or(Start::STOCK, |plan| plan.start(others, held_out(number as u64, plan.holdout)));
@@ -205,6 +205,8 @@ fn connection(report: &Connection, path: &Measured, start: Start, with: &Transfe
         rate: (with.burst * u64::from(path.mss) * 1_000_000_000 / path.rtt.0.max(1)).min(path.rate),
         // A transfer that never left start-up was limited by its size.
         limited: with.exit.is_none(),
+        // Each is simulated by itself.
+        shared: false,
         cwnd: with.window,
         ssthresh: with.exit,
         sent: with.sent,

@@ -8,21 +8,22 @@ use firstflight_paths::Prefix;
 
 use super::TICK;
 
-/// The gateway and its live connections, in simulated time.
+/// The gateway and the connections under way, in simulated time.
 pub(super) struct Server {
     pub(super) gateway: Gateway,
     pub(super) decisions: Vec<Decision>,
     /// Connections by their end and number.
     ends: BTreeMap<(Nanos, usize), (Prefix, Connection)>,
-    /// Live connections of each network that has some.
-    pub(super) live: BTreeMap<Prefix, u32>,
+    /// Segments in flight to each network that has some: of each connection its first window, or its data if they are fewer, until it
+    /// ends.
+    in_flight: BTreeMap<Prefix, u32>,
     ticked: Nanos,
 }
 
 impl Server {
     pub(super) fn new(settings: Settings) -> Self {
-        let (ends, live) = (BTreeMap::new(), BTreeMap::new());
-        Self { gateway: Gateway::new(settings), decisions: vec![], ends, live, ticked: Nanos::ZERO }
+        let (ends, in_flight) = (BTreeMap::new(), BTreeMap::new());
+        Self { gateway: Gateway::new(settings), decisions: vec![], ends, in_flight, ticked: Nanos::ZERO }
     }
 
     /// Has the gateway see, in order of time, all ends and ticks up to this time.
@@ -32,10 +33,10 @@ impl Server {
             match self.ends.first_entry() {
                 Some(first) if first.key().0 <= to.min(tick) => {
                     let (prefix, connection) = first.remove();
-                    if let Some(live) = self.live.get_mut(&prefix) {
-                        *live -= 1;
-                        if *live == 0 {
-                            self.live.remove(&prefix);
+                    if let Some(in_flight) = self.in_flight.get_mut(&prefix) {
+                        *in_flight -= flight(&connection);
+                        if *in_flight == 0 {
+                            self.in_flight.remove(&prefix);
                         }
                     }
                     self.gateway.report(&connection, &mut self.decisions);
@@ -50,8 +51,13 @@ impl Server {
     }
 
     pub(super) fn begin(&mut self, prefix: Prefix, number: usize, connection: Connection) {
-        *self.live.entry(prefix).or_default() += 1;
+        *self.in_flight.entry(prefix).or_default() += flight(&connection);
         self.ends.insert((connection.at, number), (prefix, connection));
+    }
+
+    /// Segments in flight to a network.
+    pub(super) fn in_flight(&self, prefix: &Prefix) -> u32 {
+        self.in_flight.get(prefix).copied().unwrap_or(0)
     }
 
     pub(super) fn finish(&mut self) {
@@ -59,4 +65,9 @@ impl Server {
             self.advance(*last);
         }
     }
+}
+
+fn flight(connection: &Connection) -> u32 {
+    let segments = connection.bytes.div_ceil(connection.mss.max(1).into());
+    segments.min(connection.arm.window().into()) as u32
 }

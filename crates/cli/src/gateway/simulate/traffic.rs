@@ -126,6 +126,7 @@ fn requested(request: &Request, path: &Measured) -> Option<Connection> {
         srtt: path.rtt,
         rate: path.rate,
         limited: false,
+        shared: false,
         cwnd: 0,
         ssthresh: None,
         receive_window: u64::MAX,
