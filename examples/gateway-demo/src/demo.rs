@@ -11,7 +11,7 @@ use firstflight_daemon::Client;
 use firstflight_lab::{Cable, Netns};
 use serde_json::{Value, json};
 
-use crate::server::{Failure, Place, gateway, nginx};
+use crate::server::{Failure, Place, Serving, gateway, nginx};
 
 /// The path: 8 Mbit/s, 50 ms, a queue of 30 kB. Its bandwidth-delay product is 33.3 packets of 1500 bytes.
 pub(crate) const PATH: &str = r#"
@@ -45,7 +45,7 @@ pub(crate) fn run(program: &Path, recording: Option<&Path>) -> Result<Value, Fai
     let place = Place::new()?;
     let cable = Cable::lay(&scenario, &[SERVER], &hosts)?;
     let sizes = [SIZES.as_slice(), &[LESSON]].concat();
-    let server = nginx(&place, cable.near(), SERVER, &sizes)?;
+    let server = nginx(&place, cable.near(), SERVER, &sizes, Serving::Closing)?;
     let clients = Clients { netns: cable.far(), hosts: &hosts };
     clients.wait_for_server()?;
     eprintln!("downloads without the gateway");

@@ -9,7 +9,13 @@
 //! paths, beside a bulk flow, and after the rate of a path fell. Results that are in the folder already are not measured again.
 //! With names, only these are measured.
 //!
+//! `gateway-demo browser PROGRAM [NAME ...]` does so as a browser asks: beside an open connection, after an idle time, with six connections
+//! at once, and with HTTP/2, over four paths, or those with these names.
+//!
 //! Everything is in network namespaces, a cgroup and a folder of this process, and is removed at the end. Needs root.
+
+#[cfg(target_os = "linux")]
+mod browser;
 
 #[cfg(target_os = "linux")]
 mod server;
@@ -52,9 +58,12 @@ fn main() -> std::process::ExitCode {
         [word, program, folder, ref names @ ..] if word == std::path::Path::new("profiles") => {
             profiles::run(program, Some(folder), names).map(Some)
         }
+        [word, program, ref names @ ..] if word == std::path::Path::new("browser") => {
+            browser::run(program, names).map(Some)
+        }
         [program] => demo::run(program, None).map(Some),
         [program, recording] => demo::run(program, Some(recording)).map(Some),
-        _ => Err("expected gateway-demo [transfers|profiles] target/release/firstflight".into()),
+        _ => Err("expected gateway-demo [transfers|profiles|browser] target/release/firstflight".into()),
     };
     match result {
         Ok(result) => {

@@ -19,7 +19,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_
 use serde_json::{Value, json};
 
 use crate::demo::{figures, quantile};
-use crate::server::{Failure, Place, Running, gateway, nginx};
+use crate::server::{Failure, Place, Running, Serving, gateway, nginx};
 
 /// A path, as the lines of a scenario after its title.
 struct Profile {
@@ -51,9 +51,9 @@ const FALLEN: &str = "[path]\nrate = \"0.8 Mbit/s\"\nrtt = \"50 ms\"\nbuffer = \
 /// Nothing is compared with the held-out connections here, so that as few as possible are held out.
 const CONFIGURATION: &str = "mode = \"enforce\"\n[trial]\nholdout = 1\n";
 /// The gateway plans for clients of the first network; an order leaves those of the second alone.
-const NETWORKS: [[u8; 3]; 2] = [[10, 86, 1], [10, 86, 2]];
-const KNOWN: usize = 0;
-const STOCK: usize = 1;
+pub(crate) const NETWORKS: [[u8; 3]; 2] = [[10, 86, 1], [10, 86, 2]];
+pub(crate) const KNOWN: usize = 0;
+pub(crate) const STOCK: usize = 1;
 const HOSTS: u8 = 8;
 /// Sizes of the transfers, bytes.
 const SIZES: [usize; 3] = [30_000, 60_000, 100_000];
@@ -159,20 +159,20 @@ pub(crate) fn run(program: &Path, folder: Option<&Path>, names: &[&Path]) -> Res
 }
 
 /// A laid cable with a server at its near end, and clients at its far end.
-struct Ground {
+pub(crate) struct Ground {
     cable: Cable,
     server: Running,
 }
 
 impl Ground {
-    fn new(lines: &str, place: &Place) -> Result<Self, Failure> {
+    pub(crate) fn new(lines: &str, place: &Place, serving: Serving) -> Result<Self, Failure> {
         let addresses = |hosts: std::ops::Range<u8>| -> Vec<Ipv4Addr> {
             let of = |[a, b, c]: [u8; 3]| hosts.clone().map(move |host| Ipv4Addr::new(a, b, c, host));
             NETWORKS.into_iter().flat_map(of).collect()
         };
         let cable = Cable::lay(&scenario(lines)?, &addresses(1..2), &addresses(2..2 + HOSTS))?;
         let sizes = [SIZES.as_slice(), &[LESSON, BULK]].concat();
-        let server = nginx(place, cable.near(), Ipv4Addr::UNSPECIFIED, &sizes)?;
+        let server = nginx(place, cable.near(), Ipv4Addr::UNSPECIFIED, &sizes, serving)?;
         let ground = Self { cable, server };
         let ready = (0..100).any(|_| {
             thread::sleep(Duration::from_millis(50));
@@ -181,37 +181,53 @@ impl Ground {
         if ready { Ok(ground) } else { Err("nginx did not start within some seconds".into()) }
     }
 
-    fn clients(&self) -> Clients<'_> {
+    /// Runs it in the server's namespace.
+    pub(crate) fn inside<T: Send>(
+        &self,
+        run: impl FnOnce() -> Result<T, Failure> + Send,
+    ) -> Result<T, Failure> {
+        let ran = self.cable.near().run(|| run().map_err(|error| error.to_string()))?;
+        Ok(ran?)
+    }
+
+    pub(crate) fn clients(&self) -> Clients<'_> {
         Clients { netns: self.cable.far() }
     }
 
-    fn end(self) -> Result<Value, Failure> {
+    pub(crate) fn end(self) -> Result<Value, Failure> {
         drop(self.server);
         Ok(serde_json::to_value(self.cable.cut()?)?)
     }
 }
 
 #[derive(Clone, Copy)]
-struct Clients<'a> {
+pub(crate) struct Clients<'a> {
     netns: &'a Netns,
 }
 
 impl Clients<'_> {
     /// A connection to the server from a host of one of the networks, and the request for a file.
     fn ask(&self, network: usize, host: usize, size: usize) -> Result<(TcpStream, Instant), Failure> {
+        let mut stream = self.connect(network, host, 80)?;
+        let begun = Instant::now();
+        let request = format!("GET /{size} HTTP/1.1\r\nHost: demo\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes())?;
+        Ok((stream, begun))
+    }
+
+    /// A connection to a port of the server from a host of one of the networks.
+    pub(crate) fn connect(&self, network: usize, host: usize, port: u16) -> Result<TcpStream, Failure> {
         let [a, b, c] = NETWORKS[network];
         let own = Ipv4Addr::new(a, b, c, 2 + host as u8 % HOSTS);
-        let server = SocketAddr::from((Ipv4Addr::new(a, b, c, 1), 80));
-        let mut stream = self.netns.run(|| -> std::io::Result<TcpStream> {
+        let server = SocketAddr::from((Ipv4Addr::new(a, b, c, 1), port));
+        let stream = self.netns.run(|| -> std::io::Result<TcpStream> {
             let client = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
             bind(&client, &SocketAddr::from((own, 0)))?;
             connect(&client, &server)?;
             Ok(client.into())
         })??;
-        let begun = Instant::now();
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        stream.write_all(format!("GET /{size} HTTP/1.1\r\nHost: demo\r\n\r\n").as_bytes())?;
-        Ok((stream, begun))
+        Ok(stream)
     }
 
     /// Time from the end of the client's handshake to the last byte, seconds.
@@ -230,27 +246,32 @@ impl Clients<'_> {
 }
 
 /// The gateway, which leaves the second network alone.
-struct Daemon {
+pub(crate) struct Daemon {
     client: Client,
     _process: Running,
 }
 
 impl Daemon {
-    fn start(program: &Path, place: &Place) -> Result<Self, Failure> {
-        let (process, client) = gateway(program, place, CONFIGURATION, None)?;
+    pub(crate) fn start(
+        program: &Path,
+        place: &Place,
+        configuration: &str,
+        recording: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let (process, client) = gateway(program, place, configuration, recording)?;
         let [a, b, c] = NETWORKS[STOCK];
         client.post("/v1/off", &json!({ "prefix": format!("{a}.{b}.{c}.0/24") }))?;
         Ok(Self { client, _process: process })
     }
 
-    fn explain(&self) -> Result<Value, Failure> {
+    pub(crate) fn explain(&self) -> Result<Value, Failure> {
         let [a, b, c] = NETWORKS[KNOWN];
         Ok(self.client.get(&format!("/v1/explain/{a}.{b}.{c}.2"))?)
     }
 
     /// Downloads until the plan is the whole estimate, within the eighth by which plans follow it, or does not come nearer to
     /// it; returns their number.
-    fn learn(&self, clients: Clients<'_>, pause: Duration) -> Result<usize, Failure> {
+    pub(crate) fn learn(&self, clients: Clients<'_>, pause: Duration) -> Result<usize, Failure> {
         for lesson in 0..LESSONS {
             clients.get(KNOWN, lesson, LESSON)?;
             thread::sleep(pause);
@@ -272,8 +293,8 @@ impl Daemon {
 /// Transfers to the known network and to the other one in turn.
 fn compare(program: &Path, profile: &Profile) -> Result<Value, Failure> {
     let place = Place::new()?;
-    let ground = Ground::new(&profile.lines, &place)?;
-    let daemon = Daemon::start(program, &place)?;
+    let ground = Ground::new(&profile.lines, &place, Serving::Closing)?;
+    let daemon = Daemon::start(program, &place, CONFIGURATION, None)?;
     let clients = ground.clients();
     // The last ACKs and the FIN are on their way for a round-trip time.
     let pause = Duration::from_secs_f64((1.5 * profile.rtt_ms / 1e3).max(0.02));
@@ -343,8 +364,8 @@ const SLOTS: usize = 9;
 /// Goodput of a bulk flow while transfers to the other or to the known network go on beside it.
 fn beside_bulk(program: &Path, name: &str, network_of_bulk: usize) -> Result<Value, Failure> {
     let place = Place::new()?;
-    let ground = Ground::new(NARROW, &place)?;
-    let daemon = Daemon::start(program, &place)?;
+    let ground = Ground::new(NARROW, &place, Serving::Closing)?;
+    let daemon = Daemon::start(program, &place, CONFIGURATION, None)?;
     let clients = ground.clients();
     let lessons = daemon.learn(clients, Duration::from_millis(75))?;
     let learned = daemon.explain()?;
@@ -413,13 +434,13 @@ const AFTER: usize = 5;
 /// The first connections after the rate of a known path fell tenfold, beside those of the stack.
 fn after_a_fall(program: &Path) -> Result<Value, Failure> {
     let place = Place::new()?;
-    let fast = Ground::new(NARROW, &place)?;
-    let daemon = Daemon::start(program, &place)?;
+    let fast = Ground::new(NARROW, &place, Serving::Closing)?;
+    let daemon = Daemon::start(program, &place, CONFIGURATION, None)?;
     let lessons = daemon.learn(fast.clients(), Duration::from_millis(75))?;
     let learned = daemon.explain()?;
     let state = daemon.client.get_bytes("/v1/export")?;
     fast.end()?;
-    let slow = Ground::new(FALLEN, &place)?;
+    let slow = Ground::new(FALLEN, &place, Serving::Closing)?;
     let clients = slow.clients();
     on_time()?;
     let size = SIZES[2];
@@ -468,7 +489,7 @@ fn is_valid(validity: &Value) -> bool {
 }
 
 /// Has the calling thread read what arrives at once, on a busy machine too.
-fn on_time() -> Result<(), Failure> {
+pub(crate) fn on_time() -> Result<(), Failure> {
     be_on_time(10).map_err(|need| format!("this machine does not grant {need}").into())
 }
 

@@ -61,13 +61,30 @@ impl Drop for Running {
     }
 }
 
+/// How nginx serves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Serving {
+    /// Each response ends its connection.
+    Closing,
+    /// Connections stay open, and the port [`HTTP2`] has HTTP/2.
+    KeptAlive,
+}
+
+/// Port of HTTP/2 without encryption.
+pub(crate) const HTTP2: u16 = 81;
+
 /// Starts nginx in `netns` and the cgroup of `place`, with a file of each size, bytes.
 pub(crate) fn nginx(
     place: &Place,
     netns: &Netns,
     address: Ipv4Addr,
     sizes: &[usize],
+    serving: Serving,
 ) -> Result<Running, Failure> {
+    let (timeout, http2) = match serving {
+        Serving::Closing => (0, String::new()),
+        Serving::KeptAlive => (600, format!("listen {address}:{HTTP2} http2;")),
+    };
     let files = place.files.display();
     for size in sizes {
         // Zeros, without a block on the disk.
@@ -76,10 +93,10 @@ pub(crate) fn nginx(
     // One process, so that it is in the cgroup before it listens; each download is a connection.
     let configuration = format!(
         "daemon off; master_process off; pid {files}/nginx.pid; error_log {files}/error.log;\n\
-         events {{ worker_connections 64; }}\n\
-         http {{ access_log off; keepalive_timeout 0; client_body_temp_path {files}/body; proxy_temp_path {files}/proxy;\n\
+         events {{ worker_connections 256; }}\n\
+         http {{ access_log off; keepalive_timeout {timeout}; client_body_temp_path {files}/body; proxy_temp_path {files}/proxy;\n\
          fastcgi_temp_path {files}/fastcgi; uwsgi_temp_path {files}/uwsgi; scgi_temp_path {files}/scgi;\n\
-         server {{ listen {address}:80; root {files}; }} }}\n"
+         server {{ listen {address}:80; {http2} root {files}; }} }}\n"
     );
     let file = place.files.join("nginx.conf");
     fs::write(&file, configuration)?;
