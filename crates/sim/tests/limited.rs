@@ -68,6 +68,19 @@ fn a_write_that_never_fills_the_window_does_not_enlarge_it() {
 }
 
 #[test]
+fn a_pacer_that_spreads_a_write_does_not_fill_the_window() {
+    // Jump Start paces all data over the first round trip. Of 5 or 9 segments none waits for the window of 10: no growth. A write of 12
+    // is a window of 12, which the application does not limit.
+    let jumping = |bytes| {
+        let line = writes(bytes, 1);
+        let stack = Stack { handshake: true, ..line.stack };
+        window_after(&Line { stack, chain: chain(&["jump-start", "reno"]), ..line })
+    };
+    assert_eq!([jumping(5_000), jumping(9_000)], [10.0, 10.0]);
+    assert!(jumping(12_000) > 12.0, "{}", jumping(12_000));
+}
+
+#[test]
 fn eight_objects_of_20_packets_take_two_round_trips_and_then_one_each() {
     for (every, windows) in [(1, [30.0, 30.0]), (2, [20.0, 30.0])] {
         let acks = AckPolicy { every, quick: 0, timer: 40 * MS };

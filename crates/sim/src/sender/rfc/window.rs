@@ -165,8 +165,7 @@ impl Connection<Rfc> {
                 return self.application_limits(from);
             }
             if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
-                self.own.limited = true;
-                return;
+                return self.pacer_delays(from, end);
             }
             self.nxt = segment + 1;
             self.max = segment + 1;
@@ -192,8 +191,7 @@ impl Connection<Rfc> {
                 return self.application_limits(from);
             }
             if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
-                self.own.limited = true;
-                return;
+                return self.pacer_delays(from, end);
             }
             self.send_next(now, port);
             left -= 1;
@@ -209,11 +207,25 @@ impl Connection<Rfc> {
         }
     }
 
-    /// Whether one more segment fits into the window. A fraction of a segment does not count.
+    /// An attempt to send, before which `from` was the next segment, has ended because the pacer spreads the segments before `end`
+    /// in time. The window limits the sender if these segments fill it.
+    #[cold]
+    #[inline(never)]
+    fn pacer_delays(&mut self, from: u32, end: u32) {
+        if self.has_room_behind(end) { self.application_limits(from) } else { self.own.limited = true }
+    }
+
+    /// Whether one more segment fits into the window.
     #[inline]
     fn window_has_room(&self) -> bool {
+        self.has_room_behind(self.nxt)
+    }
+
+    /// Whether one more segment than those before `end` fits into the window. A fraction of a segment does not count.
+    #[inline]
+    fn has_room_behind(&self, end: u32) -> bool {
         // SACKed segments have left the network; without SACK, or in order, there are none.
-        let outstanding = u64::from(self.nxt - self.una) + 1;
+        let outstanding = u64::from(end - self.una) + 1;
         let outstanding =
             if self.orderly { outstanding } else { outstanding.saturating_sub(self.left_network()) };
         outstanding * self.mss + self.own.elsewhere <= self.chain.control.cwnd
