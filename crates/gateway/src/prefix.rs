@@ -59,8 +59,10 @@ const LEAST_QUEUE: Nanos = Nanos::from_millis(4);
 const MOST_QUEUE: Nanos = Nanos::from_millis(16);
 /// Segments over which the path's own loss is averaged: sixteen first windows of the stack.
 const MEMORY: i64 = 160;
+/// Bit of [`Entry::path`]; windows are below it.
+const PACED: u16 = 0x8000;
 /// Connections over which the first window is averaged that planned ones got.
-const LATELY: i64 = 8;
+const LATELY: i32 = 8;
 /// Halvings that end a plan.
 const STRIKES: u8 = 3;
 
@@ -83,12 +85,11 @@ pub(crate) struct Entry {
     ssthresh: u16,
     /// Round-trip times of the plan in force, units of 64 us.
     gate: (u16, u16),
-    /// Segments that the path holds by the plan in force; zero without a plan.
+    /// Segments that the path holds by the plan in force, and [`PACED`] if the first window leaves at the path's rate; zero without a
+    /// plan.
     path: u16,
-    /// Whether the first window leaves at the path's rate.
-    paced: bool,
-    /// First window that planned connections got of late, sixteenths of a segment; zero before the first.
-    given: u16,
+    /// Share of the plan's window that planned connections got of late, of 255; zero before the first.
+    given: u8,
     /// Share of the segments of first windows without a plan that were lost, of 65536.
     loss: u16,
     /// Evidence against the window, thousandths.
@@ -154,7 +155,6 @@ impl Entry {
             ssthresh: 0,
             gate: (0, 0),
             path: 0,
-            paced: false,
             given: 0,
             loss: 0,
             evidence: 0,
@@ -262,11 +262,17 @@ impl Entry {
         }
     }
 
-    /// Averages the first windows of planned connections.
+    /// Averages the first windows of planned connections, as shares of the plan's.
     fn give(&mut self, window: u32) {
-        let parts = i64::from(window.saturating_mul(PARTS).min(u16::MAX.into()));
-        let given = i64::from(self.given);
-        self.given = if given == 0 { parts } else { given + (parts - given) / LATELY } as u16;
+        if self.window == 0 {
+            return;
+        }
+        let share = (u64::from(window) * 255 / u64::from(self.window)).clamp(1, 255) as i32;
+        let given = i32::from(self.given);
+        // At least one step, so that the mean of equal shares is the share.
+        let step = (share - given) / LATELY;
+        let step = if step == 0 { (share - given).signum() } else { step };
+        self.given = if given == 0 { share } else { given + step } as u8;
     }
 
     /// Averages the loss of first windows without a plan.
@@ -348,7 +354,7 @@ impl Entry {
             return;
         }
         // Linux's own pace is now that of the window before.
-        (self.window, self.paced) = ((from / 2) as u16, false);
+        (self.window, self.path) = ((from / 2) as u16, self.path & !PACED);
         self.set(Why::Halved { from, host, misfit, strikes: self.strikes, hold_down }, around, out);
     }
 
@@ -378,7 +384,7 @@ impl Entry {
                 let changed = u32::from(self.window) != window || self.gate != (0, u16::MAX);
                 if changed || self.expires_soon(around) {
                     (self.window, self.gate) = (window as u16, (0, u16::MAX));
-                    (self.ssthresh, self.path, self.paced) = (0, window as u16, false);
+                    (self.ssthresh, self.path) = (0, (window as u16).min(PACED - 1));
                     self.set(Why::Operator, around, out);
                 }
                 return Ok(());
@@ -423,16 +429,17 @@ impl Entry {
         // The upper end is to stay within about half of the queueing delay.
         let moved = |old: u16, new: u16, part| u32::from(old.abs_diff(new)) * part > u32::from(old);
         let other_gate = moved(self.gate.0, gate.0, 4) || moved(self.gate.1, gate.1, 16);
-        let (path, paced) = path(&estimate, next);
+        let path = path(&estimate, next);
+        let held = |path: u16| u32::from(path & !PACED);
         let other_path =
-            u32::from(self.path.abs_diff(path)) * 8 > u32::from(self.path) || self.paced != paced;
+            held(self.path).abs_diff(held(path)) * 8 > held(self.path) || (self.path ^ path) & PACED != 0;
         if next == window && !other_gate && !other_path && !self.expires_soon(around) {
             return Ok(());
         }
         if next != window {
             self.clean = 0;
         }
-        (self.window, self.gate, self.path, self.paced) = (next as u16, gate, path, paced);
+        (self.window, self.gate, self.path) = (next as u16, gate, path);
         self.ssthresh = self.threshold(around, &estimate);
         self.set(why, around, out);
         Ok(())
@@ -494,7 +501,7 @@ impl Entry {
 
     fn stop(&mut self, why: WhyNot, out: &mut Vec<Decision>) {
         if self.window > 0 {
-            (self.window, self.ssthresh, self.path, self.paced, self.given) = (0, 0, 0, false, 0);
+            (self.window, self.ssthresh, self.path, self.given) = (0, 0, 0, 0);
             (self.clean, self.step) = (0, Step::Half);
             out.push(Decision::Remove { prefix: self.prefix, why });
         }
@@ -513,8 +520,8 @@ impl Entry {
             prefix: self.prefix,
             window: self.window.into(),
             ssthresh: (self.ssthresh > 0).then_some(self.ssthresh.into()),
-            path: self.path.max(self.window).into(),
-            paced: self.paced,
+            path: (self.path & !PACED).max(self.window).into(),
+            paced: self.path & PACED != 0,
             rtt: (time(self.gate.0), if self.gate.1 == u16::MAX { Nanos::NEVER } else { time(self.gate.1) }),
             expires: self.expires.time(),
             holdout: settings.holdout,
@@ -542,7 +549,8 @@ impl Entry {
 
     /// First window that planned connections got of late, sixteenths of a segment.
     pub(crate) fn given(&self) -> Option<u16> {
-        (self.given > 0).then_some(self.given)
+        let parts = u32::from(self.window) * PARTS * u32::from(self.given) / 255;
+        (self.given > 0).then_some(parts.min(u16::MAX.into()) as u16)
     }
 
     /// Results of the trial.
@@ -579,7 +587,7 @@ impl Entry {
     pub(crate) fn is_sound(&self) -> bool {
         let threshold = self.ssthresh == 0 || self.ssthresh >= self.window;
         threshold
-            && self.path >= self.window
+            && (self.path & !PACED) >= self.window.min(PACED - 1)
             && self.gate.0 <= self.gate.1
             && self.strikes <= STRIKES
             && self.hosts.is_sound()
@@ -614,11 +622,12 @@ fn half_jump(from: u32, to: u32) -> u32 {
     if to <= from { to } else { (from * to).isqrt().max(from + 1) }
 }
 
-/// Segments that a path holds, and whether a first window leaves at that rate: rule 3. It does not where that is no slower than
+/// Segments that a path holds, and [`PACED`] if a first window leaves at that rate: rule 3. It does not where that is no slower than
 /// Linux's own pace.
-fn path(estimate: &Estimate, window: u32) -> (u16, bool) {
+fn path(estimate: &Estimate, window: u32) -> u16 {
     let path = estimate.segments().max(window);
-    (path as u16, estimate.is_measured() && path < 2 * window)
+    let paced = estimate.is_measured() && path < 2 * window;
+    path.min((PACED - 1).into()) as u16 | if paced { PACED } else { 0 }
 }
 
 /// Round-trip times of handshakes for which an estimate holds: rule 4.
