@@ -18,8 +18,8 @@ use pcap_parser::{
 pub(crate) struct Frame<'a> {
     /// Capture time; `None` for a simple packet block, which has none.
     pub(crate) at: Option<Nanos>,
-    /// Link type, by its number in the registry of the tcpdump group.
-    pub(crate) link_type: u32,
+    /// Link type, by its number in the registry of the tcpdump group; `None` if the file does not describe the interface.
+    pub(crate) link_type: Option<u32>,
     /// Number of the interface in its section; zero in pcap.
     pub(crate) interface: u32,
     /// Captured bytes of the packet.
@@ -96,7 +96,7 @@ fn pcap<R: Read>(
     };
     window.take(24);
     let parse = if header.is_bigendian() { parse_pcap_frame_be } else { parse_pcap_frame };
-    let link_type = link_type(&header);
+    let link_type = Some(link_type(&header));
     loop {
         let taken = match parse(window.bytes()) {
             Ok((rest, frame)) => {
@@ -155,27 +155,28 @@ fn pcapng<R: Read>(
                         None
                     }
                     Block::EnhancedPacket(packet) => {
-                        interfaces.get(packet.if_id as usize).map(|interface| Frame {
-                            at: Some(interface.time(packet.ts_high, packet.ts_low)),
-                            link_type: interface.link_type,
+                        let interface = interfaces.get(packet.if_id as usize);
+                        Some(Frame {
+                            at: interface.map(|it| it.time(packet.ts_high, packet.ts_low)),
+                            link_type: interface.map(|it| it.link_type),
                             interface: packet.if_id,
                             data: packet.packet_data(),
                             wire_len: packet.origlen,
                         })
                     }
-                    Block::SimplePacket(packet) => interfaces.first().map(|interface| {
+                    Block::SimplePacket(packet) => {
+                        let interface = interfaces.first();
                         let data = packet.packet_data();
-                        let kept =
-                            if interface.snaplen == 0 { data.len() } else { interface.snaplen as usize };
-                        let data = &data[..data.len().min(kept)];
-                        Frame {
+                        let limit = interface.map_or(0, |it| it.snaplen as usize);
+                        let kept = if limit == 0 { data.len() } else { limit };
+                        Some(Frame {
                             at: None,
-                            link_type: interface.link_type,
+                            link_type: interface.map(|it| it.link_type),
                             interface: 0,
-                            data,
+                            data: &data[..data.len().min(kept)],
                             wire_len: packet.origlen,
-                        }
-                    }),
+                        })
+                    }
                     Block::Unknown(unknown) => {
                         obsolete_packet(unknown.block_type, unknown.data, big_endian, &interfaces)
                     }
@@ -228,10 +229,10 @@ fn obsolete_packet<'a>(
     };
     let index = [head[0], head[1]];
     let index = if big_endian { u16::from_be_bytes(index) } else { u16::from_le_bytes(index) };
-    let interface = interfaces.get(usize::from(index))?;
+    let interface = interfaces.get(usize::from(index));
     Some(Frame {
-        at: Some(interface.time(word(4), word(8))),
-        link_type: interface.link_type,
+        at: interface.map(|it| it.time(word(4), word(8))),
+        link_type: interface.map(|it| it.link_type),
         interface: index.into(),
         data: &data[..data.len().min(word(12) as usize)],
         wire_len: word(16),

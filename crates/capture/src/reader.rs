@@ -112,7 +112,11 @@ impl Reader {
 
     fn frame(&mut self, frame: &Frame<'_>, file: &mut ReadFile) {
         self.counts.packets += 1;
-        match self.decoder.decode(frame.at, frame.link_type, frame.data, frame.wire_len) {
+        let Some(link_type) = frame.link_type else {
+            file.passed.add(Passed::NoInterface, frame.data.len(), frame.wire_len);
+            return;
+        };
+        match self.decoder.decode(frame.at, link_type, frame.data, frame.wire_len) {
             Content::Tcp(packet) => {
                 self.counts.tcp += 1;
                 if !packet.whole {
@@ -121,7 +125,7 @@ impl Reader {
                 match frame.at {
                     Some(at) => {
                         let number = u16::try_from(self.files.len()).unwrap_or(u16::MAX);
-                        let tap = Tap::new(number, frame.interface, frame.link_type, frame.data);
+                        let tap = Tap::new(number, frame.interface, link_type, frame.data);
                         if let Err(Duplicate(kind)) = self.table.add(at, &packet, tap) {
                             file.copies.count(kind);
                         }

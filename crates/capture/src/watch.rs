@@ -339,8 +339,8 @@ pub fn for_each(
 ) -> Result<(), Error> {
     let name = name.as_ref();
     let frames = for_each_frame(open(input, name)?, |frame| {
-        if let Some(at) = frame.at {
-            each(at, frame.link_type, frame.data, frame.wire_len);
+        if let (Some(at), Some(link_type)) = (frame.at, frame.link_type) {
+            each(at, link_type, frame.data, frame.wire_len);
         }
         Next::Continue
     });

@@ -52,6 +52,12 @@ fn pcap_of_either_byte_order_and_precision_reads_the_same() {
 
 /// A pcapng section with one interface per time resolution; packet `i` is on interface `i mod n`.
 fn section(big_endian: bool, resolutions: &[Option<u8>], kind: u32) -> Vec<u8> {
+    let interfaces: Vec<_> = resolutions.iter().map(|resolution| (*resolution, 0)).collect();
+    section_of(big_endian, &interfaces, kind, 0)
+}
+
+/// The same with the offset of each interface (`if_tsoffset`), seconds; the first packet is at `start_s`.
+fn section_of(big_endian: bool, interfaces: &[(Option<u8>, i64)], kind: u32, start_s: i64) -> Vec<u8> {
     let word = |word: u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
     let half = |half: u16| if big_endian { half.to_be_bytes() } else { half.to_le_bytes() };
     let mut body = word(0x1a2b_3c4d).to_vec();
@@ -59,7 +65,7 @@ fn section(big_endian: bool, resolutions: &[Option<u8>], kind: u32) -> Vec<u8> {
     body.extend(half(0));
     body.extend([0xff; 8]);
     let mut file = block(big_endian, 0x0a0d_0d0a, &body);
-    for resolution in resolutions {
+    for (resolution, offset_s) in interfaces {
         let mut body = half(101).to_vec();
         body.extend(half(0));
         body.extend(word(65535));
@@ -67,13 +73,19 @@ fn section(big_endian: bool, resolutions: &[Option<u8>], kind: u32) -> Vec<u8> {
             body.extend(half(9));
             body.extend(half(1));
             body.extend([*resolution, 0, 0, 0]);
-            body.extend([0; 4]);
         }
+        if *offset_s != 0 {
+            body.extend(half(14));
+            body.extend(half(8));
+            body.extend(if big_endian { offset_s.to_be_bytes() } else { offset_s.to_le_bytes() });
+        }
+        body.extend([0; 4]);
         file.extend(block(big_endian, 1, &body));
     }
     for (index, (us, tcp)) in exchange().into_iter().enumerate() {
-        let interface = index % resolutions.len();
-        let ticks = match resolutions[interface] {
+        let interface = index % interfaces.len();
+        let us = us + ((start_s - interfaces[interface].1) * 1_000_000) as u64;
+        let ticks = match interfaces[interface].0 {
             None => us,
             Some(9) => us * 1000,
             // 2^-20 s, rounded up so that the microsecond is recovered
@@ -112,6 +124,48 @@ fn pcapng_of_either_byte_order_reads_enhanced_and_obsolete_packets() {
 #[test]
 fn interfaces_of_different_time_resolution_share_one_clock() {
     assert_reads(&section(false, &[None, Some(9)], 6));
+}
+
+#[test]
+fn interfaces_with_time_offsets_share_one_clock() {
+    // of the epoch, an hour ahead, an hour behind, and to a nanosecond
+    let interfaces = [(None, 0), (None, 1_600_000_000), (Some(9), -3600)];
+    for big_endian in [false, true] {
+        for kind in [6, 2] {
+            assert_reads(&section_of(big_endian, &interfaces, kind, 1_700_000_000));
+        }
+    }
+}
+
+#[test]
+fn packets_of_an_interface_without_a_description_are_counted() {
+    let mut file = section(false, &[None], 6);
+    let packet = data(2001, 1000).v4();
+    for (kind, interface) in [(6, 3_u32), (2, 3)] {
+        let mut body = interface.to_le_bytes().to_vec();
+        for word in [0, 30_000, packet.len() as u32, packet.len() as u32] {
+            body.extend(word.to_le_bytes());
+        }
+        body.extend(&packet);
+        file.extend(block(false, kind, &body));
+    }
+    let capture = read_bytes(&file).unwrap();
+    assert_eq!(
+        (capture.counts.packets, capture.counts.tcp, capture.connections[0].observed.bytes),
+        (5, 3, 2000)
+    );
+    assert_eq!(
+        capture.warnings,
+        ["test.pcap: 2 packets belong to an interface that the file does not describe, and are left out"]
+    );
+    // a file without any description
+    let header = file[..28].to_vec();
+    let last = file[file.len() - (packet.len() + 32).next_multiple_of(4)..].to_vec();
+    let error = read_bytes(&[header, last].concat()).unwrap_err();
+    assert!(
+        error.to_string().contains("1 packet belongs to an interface that the file does not describe"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -9,6 +9,8 @@ use serde::Serialize;
 pub(crate) enum Passed {
     /// It is known to contain no TCP.
     NotTcp,
+    /// The file does not describe the interface of the packet, and so neither link type nor clock.
+    NoInterface,
     /// The link type, by its number in the registry of the tcpdump group, is not supported.
     Link(u32),
     /// The capture ends within the headers.
@@ -38,6 +40,7 @@ impl Passed {
     fn what(self) -> String {
         match self {
             Self::NotTcp => "no TCP".into(),
+            Self::NoInterface => "interface without a description".into(),
             Self::Link(link_type) => format!("link type {link_type}"),
             Self::Cut => "headers cut off by the capture".into(),
             Self::Incomplete => "IP fragments without the others of their packet".into(),
@@ -196,6 +199,10 @@ impl Tally {
             ),
             Some(Passed::Link(link_type)) => {
                 format!("{packets} {have} link type {link_type}, which is not supported, {out}")
+            }
+            Some(Passed::NoInterface) => {
+                let belong = if count.packets == 1 { "belongs" } else { "belong" };
+                format!("{packets} {belong} to an interface that the file does not describe, {out}")
             }
             Some(Passed::Incomplete) => format!(
                 "{packets} of {bytes} bytes {is} IP fragments, of whose datagrams others are missing, {out}"

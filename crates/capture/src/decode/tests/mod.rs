@@ -68,24 +68,32 @@ fn block(big_endian: bool, kind: u32, body: &[u8]) -> Vec<u8> {
     block
 }
 
-/// An interface for each link type, each with a resolution of its own: 10^-6, 10^-9 or 2^-30 s.
+/// An interface for each link type, each with a resolution of its own, 10^-6, 10^-9 or 2^-30 s, and with an offset of its time, 0 to -3 h.
 fn pcapng(frames: &[Frame], links: &[u32], big_endian: bool, random: &mut Random) -> Vec<u8> {
     let body = [&words(big_endian, &[0x1a2b_3c4d])[..], &halves(big_endian, [1, 0]), &[0xff; 8]].concat();
     let mut file = block(big_endian, 0x0a0d_0d0a, &body);
     let resolutions: Vec<u8> = links.iter().map(|_| [6, 9, 0x80 | 30][random.below(3) as usize]).collect();
-    for (link_type, resolution) in links.iter().zip(&resolutions) {
+    let offsets: Vec<u64> = links.iter().map(|_| 3600 * random.below(4)).collect();
+    for ((link_type, resolution), offset) in links.iter().zip(&resolutions).zip(&offsets) {
         let mut body = halves(big_endian, [*link_type as u16, 0]).to_vec();
         body.extend(words(big_endian, &[0]));
         body.extend(halves(big_endian, [9, 1]));
-        body.extend([*resolution, 0, 0, 0, 0, 0, 0, 0]);
+        body.extend([*resolution, 0, 0, 0]);
+        if *offset > 0 {
+            let offset = -(*offset as i64);
+            body.extend(halves(big_endian, [14, 8]));
+            body.extend(if big_endian { offset.to_be_bytes() } else { offset.to_le_bytes() });
+        }
+        body.extend([0; 4]);
         file.extend(block(big_endian, 1, &body));
     }
     for frame in frames {
         let interface = links.iter().position(|link| *link == frame.link_type).expect("an interface");
+        let us = frame.at_us + offsets[interface] * 1_000_000;
         let ticks = match resolutions[interface] {
-            6 => frame.at_us,
-            9 => frame.at_us * 1000,
-            _ => ((u128::from(frame.at_us) << 30) / 1_000_000) as u64,
+            6 => us,
+            9 => us * 1000,
+            _ => ((u128::from(us) << 30) / 1_000_000) as u64,
         };
         let (kept, len) = (frame.kept as u32, frame.bytes.len() as u32);
         let (high, low) = ((ticks >> 32) as u32, ticks as u32);
@@ -111,7 +119,12 @@ fn random_captures_decode_to_the_packets_that_were_written() {
             let at = frame.at.expect("a time").0;
             // a tick of 2^-30 s is 0.93 ns
             assert!(at.abs_diff(expected.at_us * 1000) <= 1, "seed {seed}, frame {}: {at}", number + 1);
-            let found = match decoder.decode(frame.at, frame.link_type, frame.data, frame.wire_len) {
+            let found = match decoder.decode(
+                frame.at,
+                frame.link_type.expect("an interface"),
+                frame.data,
+                frame.wire_len,
+            ) {
                 Content::Tcp(packet) => Some(plain(packet)),
                 _ => None,
             };
