@@ -201,6 +201,45 @@ fn headers_that_are_cut_off_are_counted_with_the_length_that_they_need() {
     );
 }
 
+#[test]
+fn a_tunnel_that_is_cut_off_before_its_header_ends_is_counted_as_cut_off() {
+    // Ethernet 14 bytes, IPv4 20, UDP 8, VXLAN 8, Ethernet 14, IPv4 20, and 16 of TCP
+    let vxlan = |tcp: &Tcp| {
+        let frame = [&[8, 0, 0, 0, 0, 0, 42, 0][..], &ethernet(0x0800, &tcp.v4())].concat();
+        ethernet(0x0800, &udp_to(4789, &frame))
+    };
+    let frames: Vec<_> = exchange().iter().map(|(us, tcp)| (*us, vxlan(tcp))).collect();
+    for snap in 14..100 {
+        let error = read_bytes(&cut_off(&frames, snap)).unwrap_err();
+        assert!(matches!(error.problem, Problem::CutOff { packets: 3, .. }), "{snap} bytes: {error}");
+    }
+    let capture = read_bytes(&cut_off(&frames, 100)).unwrap();
+    assert_eq!((capture.connections[0].observed.bytes, capture.counts.tcp), (2000, 3));
+    // no tunnel has the port of DNS
+    let dns = [(30_000, ethernet(0x0800, &udp_to(53, &[1; 80])))];
+    let tcp: Vec<_> = exchange().iter().map(|(us, tcp)| (*us, ethernet(0x0800, &tcp.v4()))).collect();
+    let capture = read_bytes(&cut_off(&[&tcp[..], &dns].concat(), 54)).unwrap();
+    assert_eq!((&capture.passed_over[..], &capture.warnings[..]), (&[][..], &[][..]));
+}
+
+#[test]
+fn a_frame_behind_a_segment_routing_header_is_read() {
+    // RFC 8986: IPv6, a routing header of type 4 with one segment, and next header 143
+    let frames: Vec<_> = exchange()
+        .iter()
+        .map(|(us, tcp)| {
+            let inner = ethernet(0x0800, &tcp.v4());
+            let header = [&[143, 2, 4, 0, 0, 0, 0, 0][..], &[0x20; 16]].concat();
+            let length = ((header.len() + inner.len()) as u16).to_be_bytes();
+            let outer =
+                [&[0x60, 0, 0, 0][..], &length, &[43, 64], &[1; 16], &[2; 16], &header, &inner].concat();
+            (*us, ethernet(0x86dd, &outer))
+        })
+        .collect();
+    let capture = read_bytes(&pcap_of(1, &frames)).unwrap();
+    assert_eq!((capture.connections[0].observed.bytes, capture.counts.tcp), (2000, 3));
+}
+
 /// The 1000 data bytes of a packet in fragments of 400.
 fn fragments(tcp: &Tcp, id: u16) -> Vec<Vec<u8>> {
     let packet = Tcp { id, ..tcp.clone() }.v4();
@@ -293,10 +332,15 @@ fn udp_on_the_port_of_a_tunnel_is_a_tunnel_only_with_its_header_and_a_right_pack
         read_bytes(&pcap(&packets)).unwrap().counts.tcp - 3
     };
     assert_eq!(count(vxlan([8, 0, 0, 0, 0, 0, 42, 0], &frame)), 1);
-    // no network is named; reserved bits and bytes; another version of IP; a checksum, a length, an EtherType that are wrong
+    // RFC 7348, section 5: reserved fields are ignored on receipt
+    for head in [[8, 0, 1, 0, 0, 0, 42, 0], [8, 0, 0, 0, 0, 0, 42, 1], [0xf8, 0, 0, 0, 0, 0, 42, 0]] {
+        assert_eq!(count(vxlan(head, &frame)), 1, "{head:?}");
+    }
+    // the protocol is named: Ethernet, IPv4
+    assert_eq!(count(vxlan([0x0c, 0, 0, 3, 0, 0, 42, 0], &frame)), 1);
+    assert_eq!(count(vxlan([0x0c, 0, 0, 1, 0, 0, 42, 0], &inner)), 1);
+    // no network is named; another version of IP; a checksum, a length, an EtherType that are wrong
     assert_eq!(count(vxlan([0, 0, 0, 0, 0, 0, 42, 0], &frame)), 0);
-    assert_eq!(count(vxlan([8, 0, 1, 0, 0, 0, 42, 0], &frame)), 0);
-    assert_eq!(count(vxlan([8, 0, 0, 0, 0, 0, 42, 1], &frame)), 0);
     for (at, value) in [(14, 0x55), (24, 0x5a), (16, 0xff), (12, 0x99)] {
         let mut damaged = frame.clone();
         damaged[at] = value;
@@ -367,6 +411,10 @@ fn what_may_hide_tcp_is_named_by_kind() {
         (ethernet(0x0800, &udp_to(51_820, &wireguard)), "WireGuard"),
         (ethernet(0x88e5, &macsec), "MACsec"),
         (ethernet(0x0800, &ip(115)), "L2TPv3"),
+        (ethernet(0x0800, &udp_to(1701, &[&[0, 3, 0, 0, 0, 0, 0, 9][..], &[7; 60]].concat())), "L2TPv3"),
+        (ethernet(0x0800, &udp_to(1194, &[&[0x48, 0, 0, 1][..], &[7; 60]].concat())), "OpenVPN"),
+        (ethernet(0x0800, &udp_to(5247, &[&[0, 0x10, 2, 0][..], &[7; 60]].concat())), "CAPWAP"),
+        ([&[1, 0, 0x0c, 0, 0, 0][..], &[2; 6], &[0, 90, 0xaa, 0xaa, 3], &[0; 90]].concat(), "Cisco ISL"),
         (ethernet(0x0800, &ip(94)), "IP protocol 94"),
         (ethernet(0x1234, &[0; 100]), "EtherType 0x1234"),
         (ethernet(0x8864, &[0x11, 0, 0, 1, 0, 50, 0, 0x3d, 0]), "multilink PPP"),

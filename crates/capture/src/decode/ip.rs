@@ -121,6 +121,8 @@ impl Decoder {
                     route.through(kind::EXTENSION, 0)?,
                 )
             }
+            // Ethernet (RFC 8986)
+            143 => self.follow(Inner::Ethernet, part, route.through(kind::SEGMENT_ROUTING, 0)?),
             // EtherIP (RFC 3378): version 3, and 12 bits that are zero
             97 => match part.split::<2>()? {
                 ([0x30, 0], rest) => self.follow(Inner::Ethernet, rest, route.through(kind::ETHERIP, 0)?),
@@ -136,12 +138,20 @@ impl Decoder {
 
     /// A UDP packet, or what a tunnel in it carries if that is plausible in every respect.
     fn udp(&mut self, part: Part<'_>, ip: Ip, route: Route) -> Result<Content, Passed> {
-        let outer = UdpPacket::new(ip.from, ip.to, part.data, part.wire).ok_or(Passed::NotTcp)?;
+        let Some(outer) = UdpPacket::new(ip.from, ip.to, part.data, part.wire) else {
+            return Err(if part.is_cut() { Passed::Cut } else { Passed::NotTcp });
+        };
         let body = part.skip(8)?;
+        if tunnels::is_port(outer.to.port()) && body.is_cut() && body.data.len() < tunnels::SHOWN {
+            return Err(Passed::Cut);
+        }
         let found = tunnels::in_udp(outer.to.port(), body).or_else(|| {
             tunnels::answered_from(outer.from.port()).and_then(|port| tunnels::in_udp(port, body))
         });
         if let Some(found) = found {
+            if let Err(why @ Passed::Tunnel(_)) = found {
+                return Err(why);
+            }
             let content = found.and_then(|(inner, body, kind, id)| {
                 self.follow(inner, body, Route { guessed: true, ..route.through(kind, id)? })
             });

@@ -64,9 +64,14 @@ impl<'a> Part<'a> {
         Self { data: &self.data[..self.data.len().min(wire as usize)], wire }
     }
 
+    /// Whether the capture ends before the packet.
+    fn is_cut(self) -> bool {
+        (self.data.len() as u64) < u64::from(self.wire)
+    }
+
     /// Reason why a header does not fit: the capture or the packet ends within it.
     fn ended(self) -> Passed {
-        if (self.data.len() as u64) < u64::from(self.wire) { Passed::Cut } else { Passed::Damaged }
+        if self.is_cut() { Passed::Cut } else { Passed::Damaged }
     }
 }
 
@@ -145,12 +150,16 @@ impl Decoder {
         match inner {
             Inner::Ethernet => {
                 let (head, rest) = part.split::<14>()?;
+                if tunnels::is_inter_switch(head) {
+                    return Err(Passed::Tunnel("Cisco ISL"));
+                }
                 self.ether_type(u16::from_be_bytes([head[12], head[13]]), rest, route)
             }
             Inner::Type(ether_type) => self.ether_type(ether_type, part, route),
             Inner::Ip => self.ip(part, route),
             Inner::Mpls => self.mpls(part, route),
             Inner::Ppp => self.ppp(part, route),
+            Inner::Gre => self.gre(part, route),
         }
     }
 }

@@ -11,6 +11,7 @@ pub(super) enum Inner {
     Ip,
     Mpls,
     Ppp,
+    Gre,
 }
 
 /// Kinds of encapsulation, for [`Route::through`].
@@ -37,6 +38,8 @@ pub(super) mod kind {
     pub(super) const REDUNDANCY: u32 = 20;
     pub(super) const LISP: u32 = 21;
     pub(super) const TZSP: u32 = 22;
+    pub(in super::super) const SEGMENT_ROUTING: u32 = 23;
+    pub(super) const GRE_IN_UDP: u32 = 24;
 }
 
 const IPV4: u16 = 0x0800;
@@ -272,6 +275,11 @@ pub(super) fn is_plausible(content: &Result<Content, Passed>) -> bool {
     matches!(content, Ok(_) | Err(Passed::Cut | Passed::Hidden(_) | Passed::TooDeep))
 }
 
+/// Whether an Ethernet header is that of Cisco's Inter-Switch Link, by its destination, in front of a whole frame.
+pub(super) fn is_inter_switch(head: &[u8; 14]) -> bool {
+    matches!(head, [0x01 | 0x0c, 0x00, 0x0c, 0x00, 0x00, ..]) && head[12] < 6
+}
+
 /// Next protocol of NSH and of VXLAN-GPE.
 fn extended(number: u8) -> Option<Inner> {
     Some(match number {
@@ -300,22 +308,31 @@ const LISP: u16 = 4341;
 const TZSP: u16 = 37_008;
 const IPSEC: u16 = 4500;
 const WIREGUARD: u16 = 51_820;
+const OPENVPN: u16 = 1194;
+const CAPWAP: u16 = 5247;
+const GRE: u16 = 4754;
+
+/// Bytes behind the UDP header that show whether it is a tunnel's.
+pub(super) const SHOWN: usize = 8;
 
 /// Whether a tunnel listens at this UDP port.
 pub(super) fn is_port(port: u16) -> bool {
-    [VXLAN, VXLAN_OLD, VXLAN_GPE, GENEVE, GTP, L2TP, TEREDO, GUE, MPLS, LISP, TZSP, IPSEC, WIREGUARD]
-        .contains(&port)
+    [
+        VXLAN, VXLAN_OLD, VXLAN_GPE, GENEVE, GTP, L2TP, TEREDO, GUE, MPLS, LISP, TZSP, IPSEC, WIREGUARD,
+        OPENVPN, CAPWAP, GRE,
+    ]
+    .contains(&port)
 }
 
 /// The source port of a packet if tunnels have packets from it, too, to a port that the other end chose.
 pub(super) fn answered_from(port: u16) -> Option<u16> {
-    [L2TP, TEREDO, IPSEC, WIREGUARD].contains(&port).then_some(port)
+    [L2TP, TEREDO, IPSEC, WIREGUARD, OPENVPN, CAPWAP].contains(&port).then_some(port)
 }
 
 /// The tunnel of a UDP packet to this port, if its header has the fixed values of one. `part` follows the header of UDP.
 pub(super) fn in_udp(port: u16, part: Part<'_>) -> Option<Found<'_>> {
     match port {
-        VXLAN | VXLAN_OLD | VXLAN_GPE => vxlan(port, part),
+        VXLAN | VXLAN_OLD | VXLAN_GPE => vxlan(part),
         GENEVE => geneve(part),
         GTP => gtp(part),
         L2TP => l2tp(part),
@@ -325,6 +342,8 @@ pub(super) fn in_udp(port: u16, part: Part<'_>) -> Option<Found<'_>> {
         // RFC 9300: flags, nonce or versions (3 bytes), instance or locators (4)
         LISP => Some(part.skip(8).map(|rest| (Inner::Ip, rest, kind::LISP, 0))),
         TZSP => tzsp(part),
+        // RFC 8086
+        GRE => Some(Ok((Inner::Gre, part, kind::GRE_IN_UDP, 0))),
         // RFC 3948: four zeros precede a key exchange, and a keep-alive has one byte; all else is ESP
         IPSEC => {
             let (head, _) = part.split::<4>().ok()?;
@@ -336,29 +355,32 @@ pub(super) fn in_udp(port: u16, part: Part<'_>) -> Option<Found<'_>> {
                 part.data.starts_with(&[4, 0, 0, 0]) && part.wire >= 32 && part.wire.is_multiple_of(16);
             is_data.then_some(Err(Passed::Hidden("WireGuard")))
         }
+        // data: five bits of its kind, version 1 or 2, and the number of a key
+        OPENVPN => [6, 9].contains(&(part.data.first()? >> 3)).then_some(Err(Passed::Hidden("OpenVPN"))),
+        // RFC 5415: version 0, and a frame as it is or encrypted
+        CAPWAP => match part.data.first()? {
+            0 => Some(Err(Passed::Tunnel("CAPWAP"))),
+            1 => Some(Err(Passed::Hidden("CAPWAP"))),
+            _ => None,
+        },
         _ => None,
     }
 }
 
-/// RFC 7348, with a group policy, and generic (draft-ietf-nvo3-vxlan-gpe): flags (a network is named), reserved, network (3 bytes),
-/// reserved.
-fn vxlan(port: u16, part: Part<'_>) -> Option<Found<'_>> {
+/// RFC 7348, with a group policy, and generic (draft-ietf-nvo3-vxlan-gpe): flags (a network is named, a protocol is named), reserved or
+/// policy (2 bytes), protocol, network (3 bytes), reserved. Receivers ignore what is reserved.
+fn vxlan(part: Part<'_>) -> Option<Found<'_>> {
     const NETWORK: u8 = 0x08;
     const NEXT_PROTOCOL: u8 = 0x04;
-    const GROUP_POLICY: u8 = 0x80;
     let (head, rest) = part.split::<8>().ok()?;
     let id = u32::from_be_bytes([0, head[4], head[5], head[6]]);
-    let inner = match (head[0], port) {
-        (flags, VXLAN_GPE) if flags & !0x03 == NETWORK | NEXT_PROTOCOL && head[1..3] == [0, 0] => {
-            extended(head[3])?
-        }
-        (NETWORK, VXLAN | VXLAN_OLD) if head[1..4] == [0; 3] => Inner::Ethernet,
-        (flags, VXLAN | VXLAN_OLD) if flags == NETWORK | GROUP_POLICY && head[1] & 0xb7 == 0 => {
-            Inner::Ethernet
-        }
-        _ => return None,
+    let inner = match head[0] & (NETWORK | NEXT_PROTOCOL) {
+        NETWORK => Inner::Ethernet,
+        0 | NEXT_PROTOCOL => return None,
+        // a flag that other receivers ignore
+        _ => extended(head[3]).unwrap_or(Inner::Ethernet),
     };
-    (head[7] == 0).then_some(Ok((inner, rest, kind::VXLAN, id)))
+    Some(Ok((inner, rest, kind::VXLAN, id)))
 }
 
 /// RFC 8926: version 0 and length of options in words, flags, EtherType, network (3 bytes), reserved.
@@ -412,6 +434,9 @@ fn l2tp(part: Part<'_>) -> Option<Found<'_>> {
     const SEQUENCE: u8 = 0x08;
     const OFFSET: u8 = 0x02;
     let (&[flags, version], rest) = part.split::<2>().ok()?;
+    if [flags, version] == [0, 3] {
+        return Some(Err(Passed::Tunnel("L2TPv3")));
+    }
     if version != 2 || flags & 0x34 != 0 || flags & CONTROL != 0 {
         return None;
     }

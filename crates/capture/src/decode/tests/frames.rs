@@ -196,10 +196,12 @@ pub(super) enum Kind {
     MplsInUdp,
     Lisp,
     Tzsp,
+    SegmentRouting,
+    GreInUdp,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 33] = [
+    pub(super) const ALL: [Self; 35] = [
         Self::Vlan,
         Self::ProviderVlan,
         Self::OldVlan,
@@ -233,13 +235,20 @@ impl Kind {
         Self::MplsInUdp,
         Self::Lisp,
         Self::Tzsp,
+        Self::SegmentRouting,
+        Self::GreInUdp,
     ];
 
-    /// Whether tshark 4.0 reads it.
+    /// Whether tshark 4.0 reads it. It guesses that a pseudowire carries Ethernet by addresses of known manufacturers.
     pub(super) fn is_read_by_tshark(self) -> bool {
         !matches!(
             self,
-            Self::OldVlan | Self::Macsec | Self::Gue | Self::Redundancy | Self::PseudowireWithoutWord
+            Self::OldVlan
+                | Self::Macsec
+                | Self::Gue
+                | Self::Redundancy
+                | Self::Pseudowire
+                | Self::PseudowireWithoutWord
         )
     }
 
@@ -359,6 +368,15 @@ impl Kind {
             Self::Lisp if inner.is_ip() => in_udp(4341, inner.behind(0, &[0x80, 1, 2, 3, 0, 0, 0, 1])),
             // a signal strength of one byte, padding, the end
             Self::Tzsp => in_udp(37_008, ethernet(inner, 0).behind(0, &[1, 0, 0, 1, 10, 1, 0xc4, 0, 1])),
+            // RFC 8086, with a key
+            Self::GreInUdp if is_type => {
+                in_udp(4754, inner.behind(0, &[&[0x20, 0][..], &number, &[0, 0, 0, 7]].concat()))
+            }
+            // RFC 8986: a routing header of type 4 with one segment in front of a frame
+            Self::SegmentRouting => {
+                let head = [&[143, 2, 4, 0, 0, 0, 0, 0][..], &[0x20; 16]].concat();
+                ip(tunnel_ends(true), 43, id, ethernet(inner, 0).behind(0, &head), true, None)
+            }
             Self::MplsInUdp if inner.is_ip() => in_udp(6635, inner.behind(0, &[0, 3, 0x21, 64])),
             _ => return None,
         })
