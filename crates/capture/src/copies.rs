@@ -7,8 +7,10 @@
 //! 1. **Places** ([`crate::tap`]): two places on one path see the same data and acknowledgements. All that was seen at one of them is left
 //!    out, except data that was seen nowhere else.
 //! 2. **IP identification**: a retransmission has another one, unless the sender gives all packets the same.
-//! 3. **Time**: identical bytes within half the shortest round trip. No sender knows of a loss before a round trip has passed.
-//! 4. **Regularity**: most packets come again after nearly the same time, as no losses do. The copies of retransmissions, and of pure
+//! 3. **Time stamps**: a retransmission has one that is at least as high as any that its sender sent before.
+//! 4. **Both sides**: most packets of both sides come again, data and acknowledgements. No losses repeat the acknowledgements.
+//! 5. **Time**: identical bytes within half the shortest round trip. No sender knows of a loss before a round trip has passed.
+//! 6. **Regularity**: most packets come again after nearly the same time, as no losses do. The copies of retransmissions, and of pure
 //!    acknowledgements, are then those that come after this time.
 //!
 //! Of the copies those nearest to the sender of the data are kept: its packets when they passed first, the other side's when they passed
@@ -22,7 +24,11 @@ use serde::Serialize;
 use crate::facts::Facts;
 use crate::flows::{Flow, Packet, Side};
 use crate::packet::Flags;
-use crate::passes::{Pass, compare};
+use crate::passes::{Common, Pass, compare, is_steady};
+
+use self::regular::{Again, LATEST_REGULAR, Regular, comes_again};
+
+mod regular;
 
 /// Numbers of packets that are left out because the capture contains them another time, by the place of the copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -108,9 +114,8 @@ impl Kind {
 const STAMPED: Nanos = Nanos::from_micros(100);
 /// Latest copy that is recognised by its time alone.
 const PROMPT: Nanos = Nanos::from_millis(10);
-/// Latest copy that is recognised by its identification, or by its regular delay.
+/// Latest copy that is recognised by its identification, by its time stamp, or because all packets come again.
 const LATEST: Nanos = Nanos::from_secs(2);
-const LATEST_REGULAR: Nanos = Nanos::from_millis(50);
 /// Packets, or reports of missing data, that are looked at behind a packet.
 pub(crate) const MOST_COPIES: usize = 256;
 
@@ -124,8 +129,9 @@ pub(crate) fn leave_out(flow: &mut Flow, count: &mut impl FnMut(u16, Kind)) {
         let mut sift = Sift::new(flow);
         for file in sift.files() {
             sift.answers_last = sift.passes_last(file);
+            let common = sift.common(file);
             for side in [Side::First, Side::Second] {
-                sift.places(file, side);
+                sift.places(file, side, common[side as usize]);
             }
             sift.identical(file);
         }
@@ -195,7 +201,7 @@ impl<'a> Sift<'a> {
     }
 
     fn pass(&self, indices: &[u32]) -> Pass {
-        Pass::new(indices.iter().map(|&index| self.packet(index)))
+        Pass::new(self.flow, indices.iter().map(|&index| self.packet(index)))
     }
 
     /// Whether the last copies of the other side's packets passed before the sender of the data answered them, as they do on their way to
@@ -230,26 +236,45 @@ impl<'a> Sift<'a> {
         before > after
     }
 
-    /// Leaves out what another place on the path saw too.
-    fn places(&mut self, file: u16, side: Side) {
-        /// Places that are compared: those with most packets.
+    /// How much two places must have in common of each side's packets: less if two places saw the same of the other side's.
+    fn common(&self, file: u16) -> [Common; 2] {
+        [Side::Second, Side::First].map(|other| {
+            let passes: Vec<Pass> =
+                self.by_place(file, other).iter().map(|indices| self.pass(indices)).collect();
+            let same = |(place, one): (usize, &Pass)| {
+                passes[place + 1..].iter().any(|other| delay_between(one, other, Common::Half).is_some())
+            };
+            if passes.iter().enumerate().any(same) { Common::Half } else { Common::NearlyAll }
+        })
+    }
+
+    /// Packets of a side at each place: those with most packets.
+    fn by_place(&self, file: u16, side: Side) -> Vec<Vec<u32>> {
         const MOST: usize = 8;
         let of_side = self.kept(|packet| packet.side == side && packet.tap.file == file);
         let mut by_place = BTreeMap::<_, Vec<u32>>::new();
         for index in of_side {
             by_place.entry(self.packet(index).tap).or_default().push(index);
         }
-        if by_place.len() < 2 {
-            return;
-        }
         let mut places: Vec<Vec<u32>> = by_place.into_values().collect();
         places.sort_by_key(|indices| std::cmp::Reverse(indices.len()));
         places.truncate(MOST);
+        places
+    }
+
+    /// Leaves out what another place on the path saw too.
+    fn places(&mut self, file: u16, side: Side, common: Common) {
+        let places = self.by_place(file, side);
+        if places.len() < 2 {
+            return;
+        }
         let mut kept: Vec<(Vec<u32>, Pass)> = vec![];
         for indices in places {
             let pass = self.pass(&indices);
-            let other =
-                kept.iter().enumerate().find_map(|(at, (_, other))| Some((at, compare(other, &pass)?)));
+            let other = kept
+                .iter()
+                .enumerate()
+                .find_map(|(at, (_, other))| Some((at, delay_between(other, &pass, common)?)));
             let Some((at, delay)) = other else {
                 kept.push((indices, pass));
                 continue;
@@ -276,7 +301,7 @@ impl<'a> Sift<'a> {
     /// Leaves out packets of a place, except those of which the other place saw nothing.
     fn drop_all(&mut self, indices: &[u32], other: &Pass, kind: impl Fn(&Self, u32) -> Kind) {
         for &index in indices {
-            if other.saw(self.packet(index)) {
+            if other.saw(self.flow, self.packet(index)) {
                 self.kinds[index as usize] = Some(kind(self, index));
             }
         }
@@ -295,27 +320,61 @@ impl<'a> Sift<'a> {
         if groups.is_empty() {
             return;
         }
-        let mut delays: [Vec<Nanos>; 2] = [vec![], vec![]];
+        let copies = multiplicity(&groups, &facts);
+        let everywhere = Comes::of(self, groups.iter(), &facts).is_everywhere(&facts).then(|| {
+            // a retransmission comes again more often, and its delay is not that of the copies
+            let usual = groups.iter().filter(|group| group.len() == copies + 1);
+            Comes::of(self, usual, &facts).of.map(|side| Regular::of_all(&side.concat()))
+        });
+        let mut delays = Delays::default();
         for group in &groups {
-            self.by_identification_or_time(group, &facts, &mut delays);
+            self.certain(group, &facts, &mut delays);
         }
-        let sides = [Side::First, Side::Second];
-        let own = sides.map(|side| {
-            let prompt = Regular::prompt(&mut delays[side as usize]);
-            prompt.or_else(|| self.regular(&groups, &facts, side, false))
-        });
-        let both = Regular::prompt(&mut delays.concat());
-        let data = sides.map(|side| own[side as usize].or(own[side.other() as usize]).or(both));
-        let acks = sides.map(|side| {
-            let doubled = [side.other(), side].into_iter().find(|&one| facts.is_doubled(one));
-            let by_data = doubled.and_then(|one| data[one as usize]);
-            self.regular(&groups, &facts, side, true).or(by_data)
-        });
+        if let Some(regular) = everywhere {
+            for group in &groups {
+                let side = self.packet(group[0]).side;
+                if let Some(regular) = &regular[side as usize] {
+                    self.pair(group, regular, copies);
+                }
+            }
+            return;
+        }
         for group in &groups {
-            let side = self.packet(group[0]).side;
-            let regular = if self.is_pure(group[0]) { acks[side as usize] } else { data[side as usize] };
+            self.by_time(group, &facts, &mut delays);
+        }
+        self.by_regularity(&groups, &facts, &delays, copies);
+    }
+
+    /// Leaves out packets that come again after the delay of others.
+    fn by_regularity(&mut self, groups: &[Vec<u32>], facts: &Facts, delays: &Delays, copies: usize) {
+        let again = Comes::of(self, groups.iter(), facts);
+        let sides = [Side::First, Side::Second];
+        let distinct = |side: Side, pure: bool| facts.distinct[side as usize][usize::from(pure)];
+        let own = sides.map(|side| {
+            let prompt = Regular::prompt(&delays.prompt[side as usize]);
+            prompt
+                .or_else(|| Regular::new(&again.of[side as usize][0], distinct(side, false)))
+                .or_else(|| Regular::certain(&delays.certain[side as usize]))
+        });
+        let both = Regular::prompt(&delays.prompt.concat());
+        let data = sides.map(|side| {
+            let own = [side, side.other()].into_iter().find_map(|side| own[side as usize].clone());
+            own.or_else(|| both.clone())
+        });
+        let acks = sides.map(|side| Regular::new(&again.of[side as usize][1], distinct(side, true)));
+        let doubled = Doubled::of(self, groups, facts);
+        for group in groups {
+            let (side, at) = (self.packet(group[0]).side, self.packet(group[0]).at);
+            let by_data = || {
+                let doubled = [side.other(), side].into_iter().find(|&one| doubled.near(one, at));
+                doubled.and_then(|one| data[one as usize].as_ref())
+            };
+            let regular = match self.is_pure(group[0]) {
+                true => acks[side as usize].as_ref().or_else(by_data),
+                false => data[side as usize].as_ref(),
+            };
             if let Some(regular) = regular {
-                self.pair(group, regular);
+                self.pair(group, regular, copies);
             }
         }
     }
@@ -333,28 +392,48 @@ impl<'a> Sift<'a> {
         self.kinds[if last { index } else { copy } as usize] = Some(kind);
     }
 
-    /// Copies by their identification, or because they come too soon for a retransmission.
-    fn by_identification_or_time(&mut self, group: &[u32], facts: &Facts, delays: &mut [Vec<Nanos>; 2]) {
-        let mut latest = group[0];
-        for &index in &group[1..] {
-            let (packet, again) = (self.packet(latest), self.packet(index));
+    /// Copies by their identification or by their time stamp.
+    fn certain(&mut self, group: &[u32], facts: &Facts, delays: &mut Delays) {
+        self.mark_those(group, |sift, first, index| {
+            let (packet, again) = (sift.packet(first), sift.packet(index));
             let delay = again.at.saturating_sub(packet.at);
-            let side = packet.side as usize;
-            let identified = packet.ip_id.is_some() && self.flow.sides[side].identifies() && delay < LATEST;
-            let soon = || {
-                // no SYN is retransmitted before a second (RFC 6298), or some tens of milliseconds
-                let opens = packet.flags.has(Flags::SYN);
-                let bound = if opens { PROMPT } else { Nanos(facts.round_trip[side].0 / 2).min(PROMPT) };
-                facts.fresh[latest as usize]
-                    && !packet.is_pure()
-                    && delay < bound
-                    && !facts.reported(packet, again)
-            };
-            if identified {
+            let identified = packet.ip_id.is_some() && sift.flow.end(packet.side).identifies();
+            let certain = (identified || facts.stale[index as usize]) && delay < LATEST;
+            if certain {
+                delays.certain[packet.side as usize].push((packet.at, delay));
+            }
+            certain
+        });
+    }
+
+    /// Copies because they come too soon for a retransmission.
+    fn by_time(&mut self, group: &[u32], facts: &Facts, delays: &mut Delays) {
+        self.mark_those(group, |sift, first, index| {
+            let (packet, again) = (sift.packet(first), sift.packet(index));
+            let delay = again.at.saturating_sub(packet.at);
+            // no SYN is retransmitted before a second (RFC 6298), or some tens of milliseconds
+            let opens = packet.flags.has(Flags::SYN);
+            let half = Nanos(facts.round_trip[packet.side as usize].0 / 2);
+            let bound = if opens { PROMPT } else { half.min(PROMPT) };
+            let soon = facts.fresh[first as usize]
+                && !packet.is_pure()
+                && delay < bound
+                && !facts.reported(packet, again);
+            if soon {
+                delays.prompt[packet.side as usize].push((packet.at, delay));
+            }
+            soon
+        });
+    }
+
+    /// Marks the packets of a group that are copies of the last one before them that is kept.
+    fn mark_those(&mut self, group: &[u32], mut is_copy: impl FnMut(&Self, u32, u32) -> bool) {
+        let mut group =
+            group.iter().copied().filter(|&index| self.is_kept(index)).collect::<Vec<_>>().into_iter();
+        let Some(mut latest) = group.next() else { return };
+        for index in group {
+            if is_copy(self, latest, index) {
                 self.mark(latest, index);
-            } else if soon() {
-                self.mark(latest, index);
-                delays[side].push(delay);
             } else {
                 latest = index;
             }
@@ -365,37 +444,26 @@ impl<'a> Sift<'a> {
         }
     }
 
-    /// The delay after which most packets of a side come again: pure acknowledgements, or the others.
-    fn regular(&self, groups: &[Vec<u32>], facts: &Facts, side: Side, pure: bool) -> Option<Regular> {
-        let of_kind = |&index: &u32| self.packet(index).side == side && self.is_pure(index) == pure;
-        let again = groups.iter().filter(|group| of_kind(&group[0]) && facts.fresh[group[0] as usize]);
-        let mut delays: Vec<Nanos> = again
-            .filter_map(|group| {
-                let mut kept = group.iter().filter(|&&index| self.is_kept(index));
-                let (first, second) = (self.packet(*kept.next()?), self.packet(*kept.next()?));
-                Some(second.at.saturating_sub(first.at))
-            })
-            .collect();
-        Regular::new(&mut delays, facts.distinct[side as usize][usize::from(pure)])
-    }
-
-    /// Leaves out what comes again after the regular delay.
-    fn pair(&mut self, group: &[u32], regular: Regular) {
+    /// Leaves out what comes again after the regular delay, up to this number of `copies` of a packet.
+    fn pair(&mut self, group: &[u32], regular: &Regular, copies: usize) {
         let left: Vec<u32> = group.iter().copied().filter(|&index| self.is_kept(index)).collect();
         let mut paired = vec![false; left.len()];
         for first in 0..left.len() {
             if std::mem::replace(&mut paired[first], true) {
                 continue;
             }
-            let at = self.packet(left[first]).at;
-            let delay = |place: usize| self.packet(left[place]).at.saturating_sub(at);
-            let near = (first + 1..left.len())
-                .take(MOST_COPIES)
-                .take_while(|&place| delay(place) <= regular.longest);
-            let free = near.filter(|&place| !paired[place]);
-            if let Some(copy) = free.min_by_key(|&place| delay(place).0.abs_diff(regular.median.0)) {
+            let (mut before, expected) = (first, regular.near(self.packet(left[first]).at));
+            for _ in 0..copies {
+                let at = self.packet(left[before]).at;
+                let delay = |place: usize| self.packet(left[place]).at.saturating_sub(at);
+                let near = (before + 1..left.len())
+                    .take(MOST_COPIES)
+                    .take_while(|&place| delay(place) <= regular.longest);
+                let free = near.filter(|&place| !paired[place]);
+                let Some(copy) = free.min_by_key(|&place| delay(place).0.abs_diff(expected.0)) else { break };
                 paired[copy] = true;
                 self.mark(left[first], left[copy]);
+                before = copy;
             }
         }
     }
@@ -464,10 +532,19 @@ impl<'a> Sift<'a> {
     }
 }
 
+/// Delay of the second place behind the first, if they saw the same packets at times that overlap. Where one side alone shows it, the
+/// delay is steady: a place may have seen little but retransmissions of what passed the other.
+fn delay_between(one: &Pass, other: &Pass, least: Common) -> Option<i128> {
+    let delay = compare(one, other, least).filter(|delay| one.may_precede(other, *delay))?;
+    (least == Common::Half || is_steady(one, other)).then_some(delay)
+}
+
 /// Delays of the second file behind the first, of the data and of the answers, if both saw the same packets of a connection. The files of a
 /// ring follow each other: a retransmission in a later one is none of them.
 fn same_packets(passes: &[[Pass; 2]; 2]) -> Option<[Option<i128>; 2]> {
-    let delays = passes.each_ref().map(|[one, other]| compare(one, other));
+    let by = |least| passes.each_ref().map(|[one, other]| compare(one, other, least));
+    let half = by(Common::Half);
+    let delays = if half.iter().all(Option::is_some) { half } else { by(Common::NearlyAll) };
     let overlap = passes.iter().filter_map(|[one, other]| one.overlap(other)).max().unwrap_or_default();
     let within = |delay: &i128| delay.unsigned_abs() <= u128::from(overlap.0);
     let whole = || {
@@ -478,31 +555,76 @@ fn same_packets(passes: &[[Pass; 2]; 2]) -> Option<[Option<i128>; 2]> {
     (any && (delays.iter().flatten().all(within) || whole())).then_some(delays)
 }
 
-/// Delay after which packets come again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Regular {
-    median: Nanos,
-    longest: Nanos,
+/// Delays of each side's copies.
+#[derive(Default)]
+struct Delays {
+    /// Those of certain copies.
+    certain: [Vec<Again>; 2],
+    /// Those that are too short for retransmissions.
+    prompt: [Vec<Again>; 2],
 }
 
-impl Regular {
-    /// From delays that are too short for retransmissions.
-    fn prompt(delays: &mut [Nanos]) -> Option<Self> {
-        const FEW: usize = 3;
-        delays.sort_unstable();
-        let longest = *delays.last().filter(|_| delays.len() >= FEW)?;
-        Some(Self { median: delays[delays.len() / 2], longest })
+/// Packets that report something new and come again, of each side: those with numbers of their own, and pure acknowledgements.
+struct Comes {
+    of: [[Vec<Again>; 2]; 2],
+}
+
+impl Comes {
+    fn of<'a>(sift: &Sift<'_>, groups: impl Iterator<Item = &'a Vec<u32>>, facts: &Facts) -> Self {
+        let mut of: [[Vec<Again>; 2]; 2] = Default::default();
+        for group in groups.filter(|group| facts.fresh[group[0] as usize]) {
+            let mut kept = group.iter().filter(|&&index| sift.is_kept(index));
+            let (Some(&first), Some(&second)) = (kept.next(), kept.next()) else { continue };
+            let (first, second) = (sift.packet(first), sift.packet(second));
+            of[first.side as usize][usize::from(first.is_pure())]
+                .push((first.at, second.at.saturating_sub(first.at)));
+        }
+        Self { of }
     }
 
-    /// From the delays of packets that come again, of `distinct` ones: most do, and nearly all after the same time.
-    fn new(delays: &mut [Nanos], distinct: u32) -> Option<Self> {
-        const FEW: u32 = 8;
-        delays.sort_unstable();
-        let most = 4 * delays.len() >= 3 * distinct as usize;
-        let at = |tenth: usize| delays.get(delays.len() * tenth / 10).copied().unwrap_or_default();
-        let (short, median, long) = (at(1), at(5), at(9));
-        let regular = long.0 <= 3 * short.0 + 2 * STAMPED.0 && long <= LATEST_REGULAR;
-        let longest = Nanos(2 * long.0 - short.0 + STAMPED.0 / 2);
-        (distinct >= FEW && most && regular).then_some(Self { median, longest })
+    /// Whether most packets of both sides come again, data of one and what the other answers.
+    fn is_everywhere(&self, facts: &Facts) -> bool {
+        let most = [0, 1]
+            .map(|side| [0, 1].map(|pure| comes_again(&self.of[side][pure], facts.distinct[side][pure])));
+        let [one, other] = most;
+        one[0] && (other[0] || other[1]) || other[0] && one[1]
     }
+}
+
+/// Where most packets of a side with numbers of their own have copies.
+struct Doubled([Vec<(Nanos, bool)>; 2]);
+
+impl Doubled {
+    fn of(sift: &Sift<'_>, groups: &[Vec<u32>], facts: &Facts) -> Self {
+        let mut again = vec![false; sift.flow.packets.len()];
+        for group in groups {
+            again[group[0] as usize] = group.iter().any(|&index| !sift.is_kept(index));
+        }
+        let mut sides: [Vec<(Nanos, bool)>; 2] = Default::default();
+        for &index in &sift.order {
+            let packet = sift.packet(index);
+            if facts.fresh[index as usize] && !packet.is_pure() {
+                sides[packet.side as usize].push((packet.at, again[index as usize]));
+            }
+        }
+        Self(sides)
+    }
+
+    /// Whether most of the packets of `side` around this time have copies.
+    fn near(&self, side: Side, at: Nanos) -> bool {
+        const AROUND: usize = 8;
+        let packets = &self.0[side as usize];
+        let place = packets.partition_point(|(time, _)| *time < at);
+        let around = &packets[place.saturating_sub(AROUND)..(place + AROUND).min(packets.len())];
+        let doubled = around.iter().filter(|(_, again)| *again).count();
+        doubled > 0 && 4 * doubled >= 3 * around.len()
+    }
+}
+
+/// Number of copies of most packets that have any.
+fn multiplicity(groups: &[Vec<u32>], facts: &Facts) -> usize {
+    let fresh = groups.iter().filter(|group| facts.fresh[group[0] as usize]);
+    let mut sizes: Vec<usize> = fresh.map(Vec::len).collect();
+    sizes.sort_unstable();
+    sizes.get(sizes.len() / 2).map_or(1, |size| size - 1)
 }

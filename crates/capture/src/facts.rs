@@ -5,17 +5,19 @@ use std::collections::VecDeque;
 use firstflight_contract::Nanos;
 
 use crate::copies::MOST_COPIES;
-use crate::flows::{Flow, Packet, Side};
+use crate::flows::{Flow, Packet};
 use crate::packet::Flags;
+use crate::stamps::ticks;
 
 /// Facts about the packets of a file, before copies are left out.
 pub(crate) struct Facts {
     /// Whether a packet reports what none before it did.
     pub(crate) fresh: Vec<bool>,
+    /// Whether its side sent a higher time stamp before, so that the packet is no new transmission (RFC 7323, section 4.1: the clock of the
+    /// time stamps never runs back).
+    pub(crate) stale: Vec<bool>,
     /// Number of distinct packets of each side that are fresh: with numbers of their own, and pure acknowledgements.
     pub(crate) distinct: [[u32; 2]; 2],
-    /// Number of packets of each side with numbers of their own.
-    packets: [u32; 2],
     /// Shortest time from a side's packet to the answer, at the point of capture; zero if there was none.
     pub(crate) round_trip: [Nanos; 2],
     /// Each side's reports that data is missing: time, acknowledgement, and highest edge of a SACK block.
@@ -27,14 +29,15 @@ impl Facts {
     pub(crate) fn of(flow: &Flow, indices: &[u32]) -> Self {
         let mut facts = Self {
             fresh: vec![false; flow.packets.len()],
+            stale: vec![false; flow.packets.len()],
             distinct: [[0; 2]; 2],
-            packets: [0; 2],
             round_trip: [Nanos::NEVER; 2],
             reports: [vec![], vec![]],
         };
         // highest number and acknowledgement of each side, and its data that waits for an answer
         let mut high: [Option<(u64, u64)>; 2] = [None; 2];
         let mut waiting: [VecDeque<(u64, Nanos)>; 2] = Default::default();
+        let mut stamps: [Option<u32>; 2] = [None; 2];
         for &index in indices {
             let packet = &flow.packets[index as usize];
             let (own, peer) = (packet.side as usize, packet.side.other() as usize);
@@ -43,7 +46,11 @@ impl Facts {
             let fresh = if pure { packet.ack > ack || high[own].is_none() } else { packet.end() > end };
             facts.fresh[index as usize] = fresh;
             facts.distinct[own][usize::from(pure)] += u32::from(fresh);
-            facts.packets[own] += u32::from(!pure);
+            if let Some((stamp, _)) = packet.timestamps {
+                let latest = stamps[own].get_or_insert(stamp);
+                facts.stale[index as usize] = ticks(*latest, stamp) < 0;
+                *latest = if ticks(*latest, stamp) > 0 { stamp } else { *latest };
+            }
             if !pure && fresh {
                 waiting[own].push_back((packet.end(), packet.at));
             }
@@ -63,12 +70,6 @@ impl Facts {
             *round_trip = Some(*round_trip).filter(|time| *time != Nanos::NEVER).unwrap_or_default();
         }
         facts
-    }
-
-    /// Whether most packets of a side with numbers of their own came more than once.
-    pub(crate) fn is_doubled(&self, side: Side) -> bool {
-        let side = side as usize;
-        4 * self.packets[side] >= 7 * self.distinct[side][0]
     }
 
     /// Whether the other side reported between the two times of a packet that it is missing.

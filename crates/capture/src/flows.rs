@@ -1,5 +1,6 @@
 //! One connection of a capture: its packets, with unwrapped sequence numbers.
 
+use std::hash::Hash;
 use std::net::SocketAddr;
 
 use firstflight_contract::Nanos;
@@ -59,7 +60,7 @@ impl Packet {
 
     /// Its bytes, as far as they are kept. Copies of a packet have the same, and so do most retransmissions without IP identification and
     /// time stamps.
-    pub(crate) fn identity(&self) -> impl Ord + PartialEq + use<> {
+    pub(crate) fn identity(&self) -> impl Ord + Hash + use<> {
         let Self { side, seq, payload, ack, window, flags, timestamps, ip_id, .. } = *self;
         (side as u8, seq, payload, ack, window, flags.0, timestamps, ip_id)
     }

@@ -1,11 +1,14 @@
 //! Packets of one side of a connection as one place saw them, and whether another place on the path saw the same.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use firstflight_contract::Nanos;
 
-use crate::flows::Packet;
+use crate::flows::{Flow, Packet};
 use crate::packet::Flags;
 
 /// Packets of one side at one place.
+#[derive(Default)]
 pub(crate) struct Pass {
     /// Numbers that were sent: ranges in order, without gaps or overlaps between two.
     sent: Vec<(u64, u64)>,
@@ -13,6 +16,8 @@ pub(crate) struct Pass {
     packets: usize,
     /// Acknowledgements, each once, in order.
     acks: Vec<u64>,
+    /// Hashes of the pure acknowledgements' bytes, in order.
+    pure: Vec<u64>,
     /// End of the numbers sent, and the acknowledgement, each time that it rose.
     sent_at: Vec<(u64, Nanos)>,
     acked_at: Vec<(u64, Nanos)>,
@@ -22,9 +27,8 @@ pub(crate) struct Pass {
 
 impl Pass {
     /// `packets` in the order of their times.
-    pub(crate) fn new<'a>(packets: impl Iterator<Item = &'a Packet>) -> Self {
-        let mut pass =
-            Self { sent: vec![], packets: 0, acks: vec![], sent_at: vec![], acked_at: vec![], times: None };
+    pub(crate) fn new<'a>(flow: &Flow, packets: impl Iterator<Item = &'a Packet>) -> Self {
+        let mut pass = Self::default();
         let rise = |curve: &mut Vec<(u64, Nanos)>, to: u64, at: Nanos| {
             if curve.last().is_none_or(|(last, _)| *last < to) {
                 curve.push((to, at));
@@ -36,6 +40,8 @@ impl Pass {
                 pass.sent.push((packet.seq, packet.end()));
                 pass.packets += 1;
                 rise(&mut pass.sent_at, packet.end(), packet.at);
+            } else {
+                pass.pure.push(hash(flow, packet));
             }
             if packet.flags.has(Flags::ACK) {
                 pass.acks.push(packet.ack);
@@ -44,6 +50,7 @@ impl Pass {
         }
         pass.acks.sort_unstable();
         pass.acks.dedup();
+        pass.pure.sort_unstable();
         pass.sent.sort_unstable();
         let mut joined: Vec<(u64, u64)> = vec![];
         for (start, end) in pass.sent {
@@ -76,16 +83,22 @@ impl Pass {
         }
     }
 
+    /// Whether the other place can have seen the packets this much later, nanoseconds: while both saw packets, or if most are the same.
+    pub(crate) fn may_precede(&self, other: &Self, delay: i128) -> bool {
+        let overlap = self.overlap(other).unwrap_or_default();
+        delay.unsigned_abs() <= u128::from(overlap.0) || self.is_half_of(other)
+    }
+
     /// Time during which both places saw packets, by their clocks.
     pub(crate) fn overlap(&self, other: &Self) -> Option<Nanos> {
         let (begin, end) = (self.times?.0.max(other.times?.0), self.times?.1.min(other.times?.1));
         (begin < end).then(|| end.saturating_sub(begin))
     }
 
-    /// Whether any of the packet's numbers was seen here, or the acknowledgement if it has none.
-    pub(crate) fn saw(&self, packet: &Packet) -> bool {
+    /// Whether any of the packet's numbers was seen here, or the same bytes if it has none.
+    pub(crate) fn saw(&self, flow: &Flow, packet: &Packet) -> bool {
         if packet.is_pure() {
-            return self.acks.binary_search(&packet.ack).is_ok();
+            return self.pure.binary_search(&hash(flow, packet)).is_ok();
         }
         self.within(packet.seq, packet.end()) > 0
     }
@@ -98,29 +111,65 @@ impl Pass {
     }
 }
 
+/// Hash of the bytes of a packet, as far as they are kept.
+fn hash(flow: &Flow, packet: &Packet) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (packet.identity(), flow.sacks(packet)).hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Packets, or acknowledgements, that are the least to compare.
 const FEW: usize = 3;
 
+/// Tenths of what the place with less saw that both must have seen to be on one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Common {
+    /// Half, if the packets of the other side show it, too: a place may miss many.
+    Half = 5,
+    /// Nearly all, by the packets of one side alone: as many as half may be retransmissions over another interface.
+    NearlyAll = 9,
+}
+
 /// Time by which the second place saw the packets later than the first, nanoseconds: the median. `None` if they did not see the same: less
-/// than half of what the one with less saw, where both saw something.
-pub(crate) fn compare(one: &Pass, other: &Pass) -> Option<i128> {
-    let same = if one.packets >= FEW && other.packets >= FEW {
-        same_data(one, other)
+/// than `least` of what the one with less saw, where both saw something.
+pub(crate) fn compare(one: &Pass, other: &Pass, least: Common) -> Option<i128> {
+    same(one, other, least as usize).then(|| delay(one, other)).flatten()
+}
+
+/// Whether the second place saw the packets nearly the same time later than the first, as it does copies, and soon.
+pub(crate) fn is_steady(one: &Pass, other: &Pass) -> bool {
+    const SOON: i128 = 50_000_000;
+    const STAMPED: i128 = 100_000;
+    let delays = sorted_delays(one, other);
+    let at = |tenth: usize| delays.get(delays.len() * tenth / 10).copied().unwrap_or_default();
+    let (low, high) = (at(1), at(9));
+    let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+    most <= SOON && high - low <= 2 * least + 2 * STAMPED
+}
+
+fn same(one: &Pass, other: &Pass, tenths: usize) -> bool {
+    if one.packets >= FEW && other.packets >= FEW {
+        same_data(one, other, tenths as u64)
     } else {
-        same_acks(&one.acks, &other.acks)
-    };
-    if !same {
-        return None;
+        same_acks(&one.acks, &other.acks, tenths)
     }
+}
+
+fn delay(one: &Pass, other: &Pass) -> Option<i128> {
+    let delays = sorted_delays(one, other);
+    delays.get(delays.len() / 2).copied()
+}
+
+fn sorted_delays(one: &Pass, other: &Pass) -> Vec<i128> {
     let mut delays = delays(&one.sent_at, &other.sent_at);
     if delays.len() < FEW {
         delays.extend(self::delays(&one.acked_at, &other.acked_at));
     }
     delays.sort_unstable();
-    delays.get(delays.len() / 2).copied()
+    delays
 }
 
-fn same_data(one: &Pass, other: &Pass) -> bool {
+fn same_data(one: &Pass, other: &Pass, tenths: u64) -> bool {
     let span = |pass: &Pass| Some((pass.sent.first()?.0, pass.sent.last()?.1));
     let (Some(a), Some(b)) = (span(one), span(other)) else { return false };
     let (start, end) = (a.0.max(b.0), a.1.min(b.1));
@@ -130,10 +179,12 @@ fn same_data(one: &Pass, other: &Pass) -> bool {
     let less = one.within(start, end).min(other.within(start, end));
     let common = one.common(other);
     // Retransmissions on another path are a small part of the data of both, and packets are no longer than this.
-    less > 0 && 2 * common >= less && common as usize * one.packets.max(other.packets) >= FEW * less as usize
+    less > 0
+        && 10 * common >= tenths * less
+        && common as usize * one.packets.max(other.packets) >= FEW * less as usize
 }
 
-fn same_acks(one: &[u64], other: &[u64]) -> bool {
+fn same_acks(one: &[u64], other: &[u64], tenths: usize) -> bool {
     let (Some(a), Some(b)) = (one.first().zip(one.last()), other.first().zip(other.last())) else {
         return false;
     };
@@ -146,7 +197,7 @@ fn same_acks(one: &[u64], other: &[u64]) -> bool {
     let (mine, theirs) = (within(one), within(other));
     let common = one[mine.clone()].iter().filter(|ack| other.binary_search(ack).is_ok()).count();
     let less = mine.len().min(theirs.len());
-    less >= FEW && 2 * common >= less
+    less >= FEW && 10 * common >= tenths * less
 }
 
 /// Times by which the second curve reaches the values of the first later.

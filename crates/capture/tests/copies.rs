@@ -328,3 +328,97 @@ fn answers_that_pass_a_router_count_when_they_passed_it_last() {
     assert_eq!(observed.handshake_rtt, Some(Nanos::from_millis(50)));
     assert_eq!(observed.rtt_span, Some((Nanos::from_millis(50), Nanos::from_millis(50))));
 }
+
+/// The frames and copies of them, each after the delay of its number, but in their order, as a mirror delivers them.
+fn mirrored(frames: &[Frame], delay_us: impl Fn(u64) -> u64) -> Vec<Frame> {
+    let mut latest = 0;
+    let again = frames.iter().enumerate().map(|(index, (us, bytes))| {
+        latest = (latest + 1).max(us + delay_us(index as u64));
+        (latest, bytes.clone())
+    });
+    let mut all: Vec<Frame> = frames.iter().cloned().chain(again).collect();
+    all.sort_by_key(|(us, _)| *us);
+    all
+}
+
+#[test]
+fn copies_that_a_mirror_delivers_late_or_unevenly_are_no_retransmissions() {
+    let packets = lossy();
+    let expected = retransmissions(&packets);
+    let uneven = |index: u64| index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    let delays: [&dyn Fn(u64) -> u64; 4] =
+        [&|_| 70_000, &|_| 300_000, &|index| 4_000 + uneven(index) % 8_000, &|index| uneven(index) % 60_000];
+    for v6 in [false, true] {
+        for (number, delay) in delays.iter().enumerate() {
+            let capture = read_frames(&mirrored(&frames(&packets, v6), delay));
+            assert_eq!(the_only(&capture).observed.retransmits, expected, "{number}");
+            assert_eq!(capture.counts.copies.same_interface, packets.len() as u64, "{number}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_with_an_older_time_stamp_than_its_sender_sent_before_is_a_copy() {
+    // Only the data is mirrored, 150 ms later. Time stamps have ticks of a millisecond.
+    let packets = Path { stamps: true, lose_one_in: 100, segments: 1000, ..Path::default() }.run();
+    let expected = retransmissions(&packets);
+    let once = frames(&packets, true);
+    let data: Vec<bool> = packets.iter().map(|(_, tcp)| tcp.from_sender && tcp.len > 0).collect();
+    let capture = read_frames(&doubled(&once, 150_000, 0, |index| data[index]));
+    assert_eq!(the_only(&capture).observed.retransmits, expected);
+    assert_eq!(capture.counts.duplicates, data.iter().filter(|it| **it).count() as u64);
+}
+
+#[test]
+fn of_three_copies_two_are_left_out() {
+    let packets = lossy();
+    let once = frames(&packets, true);
+    let three: Vec<Frame> =
+        once.iter().flat_map(|(us, bytes)| [0, 7, 14].map(|later| (us + later, bytes.clone()))).collect();
+    let capture = read_frames(&three);
+    assert_eq!(the_only(&capture).observed.retransmits, retransmissions(&packets));
+    assert_eq!(capture.counts.duplicates, 2 * packets.len() as u64);
+}
+
+#[test]
+fn acknowledgements_are_left_out_where_the_data_around_them_comes_twice() {
+    let packets = lossy();
+    let half = packets.len() / 2;
+    let capture = read_frames(&doubled(&frames(&packets, true), 30, 0, |index| index >= half));
+    assert_eq!(the_only(&capture).observed.retransmits, retransmissions(&packets));
+    let copies = (packets.len() - half) as u64;
+    // the first ones stand among packets that come once
+    assert!(
+        (copies - 8..=copies).contains(&capture.counts.duplicates),
+        "{} of {copies}",
+        capture.counts.duplicates
+    );
+}
+
+#[test]
+fn retransmissions_at_another_interface_are_no_copies() {
+    let packets = lossy();
+    let expected = retransmissions(&packets);
+    let half = packets.len() / 2;
+    let mut high = 0;
+    let again: Vec<bool> = packets
+        .iter()
+        .map(|(_, tcp)| {
+            let again = tcp.from_sender && tcp.len > 0 && tcp.seq < high;
+            high = if tcp.from_sender { high.max(tcp.seq + tcp.len as u32) } else { high };
+            again
+        })
+        .collect();
+    // All retransmissions at one interface, all other packets at another; and one interface after the other.
+    let places: [&dyn Fn(usize) -> bool; 2] = [&|index| again[index], &|index| index >= half];
+    for other in places {
+        let mut frames = frames(&packets, true);
+        frames
+            .iter_mut()
+            .enumerate()
+            .filter(|(index, _)| other(*index))
+            .for_each(|(_, frame)| frame.1[7] -= 1);
+        let capture = read_frames(&frames);
+        assert_eq!((the_only(&capture).observed.retransmits, capture.counts.duplicates), (expected, 0));
+    }
+}

@@ -80,7 +80,7 @@ pub(crate) fn held(gateway: &Gateway, decisions: &[Decision]) {
     for plan in gateway.plans() {
         assert!((10..=most).contains(&plan.window), "{plan:?}");
         assert!(plan.ssthresh.is_none_or(|ssthresh| ssthresh >= plan.window), "{plan:?}");
-        assert!(plan.pace.is_none_or(|pace| pace >= plan.window), "{plan:?}");
+        assert!(plan.pace().is_none_or(|pace| pace >= plan.window), "{plan:?}");
     }
     for decision in decisions {
         assert!(!decision.to_string().is_empty());
