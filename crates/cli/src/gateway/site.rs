@@ -149,7 +149,7 @@ fn learn(options: &Options, capture: &Path, hosts: &[Prefix], settings: Settings
     let Learned { gateway, watched, passed_over, sentences } = learner.finish(capture);
     if watched.tcp == 0 {
         let why = std::iter::once("the capture has no TCP packet".to_owned()).chain(sentences);
-        return Err(wrong_at(capture.display(), &why.collect::<Vec<_>>().join("; ")).into());
+        return Err(wrong_at(capture.display(), why.collect::<Vec<_>>().join("; ")).into());
     }
     let networks: Vec<_> = gateway.busiest(usize::MAX).iter().map(explanation).collect();
     if let Some(path) = &options.export {
