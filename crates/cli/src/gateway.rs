@@ -123,7 +123,7 @@ impl Socket {
         let answer = self.client().post(path, body).map_err(Failure::new)?;
         match self.json {
             true => print_json(&answer),
-            false => show(&format!("{text}\n")),
+            false => show(&format!("{text}\n{}", undurable(&answer))),
         }
     }
 }
@@ -302,8 +302,10 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
                 true => print_json(&answer),
                 false => show(&format!(
                     "Removed {} plans and {} orders; all connections start as the stack starts them until `firstflight gateway \
-                     release`.\n",
-                    answer["removed_plans"], answer["removed_orders"]
+                     release`.\n{}",
+                    answer["removed_plans"],
+                    answer["removed_orders"],
+                    undurable(&answer)
                 )),
             }
         }
@@ -412,10 +414,35 @@ fn status(socket: &Socket) -> Result<(), Failure> {
         }
     }
     text += &shared(&found["share"]);
+    text += &stored(&found["store"]);
     if let Some(complaint) = found["complaint"].as_str() {
         text += &format!("newest trouble: {complaint}\n");
     }
     show(&text)
+}
+
+/// The state folder, as lines; nothing while it is in order.
+fn stored(found: &Value) -> String {
+    let mut text = String::new();
+    if let Some(lost) = found["orders_lost"].as_str() {
+        text += &format!("lost at the start: {lost}\n");
+    }
+    if found["orders_durable"] == false {
+        text += "the orders in force are not all saved: a restart would lose some\n";
+    }
+    if let Some(why) = found["why_failing"].as_str() {
+        let age = found["snapshot_age_s"]
+            .as_f64()
+            .map_or("there is none".to_owned(), |age| format!("{age:.0} s old"));
+        text += &format!("what is learned is not saved: {why}; the newest snapshot: {age}\n");
+    }
+    text
+}
+
+/// A warning where an order is in force and not on disk.
+fn undurable(answer: &Value) -> String {
+    let why = answer["why_not_durable"].as_str();
+    why.map_or(String::new(), |why| format!("It is in force, but a restart would lose it: {why}.\n"))
 }
 
 /// The exchange with other gateways, as a line; nothing without one.

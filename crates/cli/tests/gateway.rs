@@ -164,6 +164,26 @@ fn a_gateway_takes_orders_keeps_them_over_a_death_and_ends_in_order() {
 }
 
 #[test]
+fn a_second_gateway_on_the_folder_or_the_cgroup_is_refused_by_name() {
+    let Some(cgroup) = Cgroup::named("second") else {
+        return firstflight_skip::skip("no cgroup2 hierarchy in which this user may make a folder");
+    };
+    let scratch = Scratch::new();
+    let Some(_gateway) = start(&scratch, &cgroup) else { return };
+    let folder = cgroup.0.to_str().expect("text");
+    for (state, why) in [
+        ("state", "another gateway, process "),
+        ("other", "another gateway starts the connections of this cgroup; expected one gateway for each"),
+    ] {
+        let arguments = ["gateway", "run", "--state", state, "--socket", "other.sock", "--cgroup", folder];
+        let ran = scratch.run(&arguments);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        assert!(ran.err.contains(why) && ran.err.lines().count() == 1, "{}", ran.err);
+    }
+    assert_eq!(ask(&scratch, &["status"])["mode"], "enforce");
+}
+
+#[test]
 fn a_configuration_that_is_wrong_changes_nothing() {
     let scratch = Scratch::new();
     for (text, said) in [

@@ -100,7 +100,7 @@ pub(crate) enum Order {
 
 impl Order {
     /// Whether it is an order of the operator, which waits for no question.
-    fn changes(&self) -> bool {
+    pub(crate) fn changes(&self) -> bool {
         match self {
             Self::Status
             | Self::Orders
@@ -369,7 +369,8 @@ impl Api {
     }
 
     async fn answer(self, order: Order) -> Response {
-        let turn = match order.changes() {
+        // An export is made part by part beside other answers, and its client has a turn of its own.
+        let turn = match order.changes() || order == Order::Export {
             true => None,
             false => Arc::clone(&self.questions).acquire_owned().await.ok(),
         };

@@ -1,11 +1,13 @@
 //! The audit log: a line of JSON for each order, also for those that are refused.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread;
 
 use firstflight_gateway::By;
 use rustix::net::sockopt::socket_peercred;
@@ -51,27 +53,46 @@ pub(crate) struct Entry<'a> {
     pub(crate) after: Vec<String>,
     /// Reason of a refusal.
     pub(crate) refused: Option<&'a str>,
+    /// Whether an order is durable that changed something, or the reason why it is not.
+    pub(crate) durable: Option<Result<(), String>>,
 }
 
-/// The log.
+/// The log. A thread of its own waits for the disk.
 #[derive(Debug)]
-pub(crate) struct Audit(Journal);
+pub(crate) struct Audit {
+    journal: Journal,
+    /// Files that are to be durable.
+    files: SyncSender<File>,
+    /// Failures of the disk.
+    failures: Receiver<io::Error>,
+}
 
 impl Audit {
     /// Opens the log in a folder.
     ///
     /// # Errors
-    /// The file cannot be opened.
+    /// The file cannot be opened, or the system has no further thread.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
-        Journal::open(&folder.join(FILE), BYTES, KEPT).map(Self)
+        let journal = Journal::open(&folder.join(FILE), BYTES, KEPT)?;
+        let (files, inbox) = mpsc::sync_channel::<File>(1);
+        let (outbox, failures) = mpsc::channel();
+        // It ends with its channel. Nobody waits for it: the disk may never answer.
+        thread::Builder::new().name("audit".to_owned()).spawn(move || {
+            for file in inbox {
+                if let Err(error) = file.sync_data() {
+                    let _ = outbox.send(error);
+                }
+            }
+        })?;
+        Ok(Self { journal, files, failures })
     }
 
-    /// Appends an order; it is on the disk afterwards.
+    /// Appends an order. The system has it afterwards, and the disk soon.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or lines before this one could not be made durable.
     pub(crate) fn note(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let Entry { via, by, what, before, after, refused } = entry;
+        let Entry { via, by, what, before, after, refused, durable } = entry;
         let line = json!({
             "at": by.time(),
             "via": via,
@@ -83,11 +104,15 @@ impl Audit {
             "after": after,
             "result": if refused.is_some() { "refused" } else { "done" },
             "why": refused,
+            "durable": durable.as_ref().map(Result::is_ok),
+            "why_not_durable": durable.as_ref().and_then(|durable| durable.as_ref().err()),
         });
         // A file that was taken away is found before the line, so that the line is in the file of this name.
-        self.0.flush()?;
-        self.0.line(&line.to_string())?;
-        self.0.sync()
+        self.journal.flush()?;
+        self.journal.line(&line.to_string())?;
+        // A file that waits already has this line, too, when its turn comes.
+        let _ = self.files.try_send(self.journal.flushed()?);
+        self.failures.try_recv().map_or(Ok(()), Err)
     }
 }
 

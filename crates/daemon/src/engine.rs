@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use firstflight_contract::Nanos;
 use firstflight_gateway::{
-    Acceptance, By, Connection, Decision, Event, Explanation, Gateway, Mode, Observation, Override, Transfer,
+    Acceptance, Connection, Decision, Event, Explanation, Gateway, Mode, Observation, Override, Ranking,
+    Transfer,
 };
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::api::{Answer, Content, Message, Order};
 use crate::exchange::{self, Exchange, News};
@@ -23,7 +25,7 @@ use crate::keys::SITE;
 use crate::metrics::Metrics;
 use crate::orders::Orders;
 use crate::service::Site;
-use crate::store::{Snapshot, Store};
+use crate::store::Store;
 use crate::{clock, view};
 
 /// Longest time between two looks at the kernel's reports: the tail of the time from a close to its effect on a plan.
@@ -32,6 +34,10 @@ const LOOK: Duration = Duration::from_millis(20);
 const OLDEST: Nanos = Nanos::from_secs(1800);
 /// Most messages of the exchange that are taken between two looks.
 const MOST_NEWS: usize = 1024;
+/// Batches of reports between which requests are answered: 1 to 2 ms.
+const BATCHES: usize = 32;
+/// Decisions between which requests are answered: 1 to 3 ms.
+const DECISIONS: usize = 512;
 /// Time between two ticks of the gateway.
 const TICK: Nanos = Nanos::from_secs(1);
 
@@ -44,13 +50,10 @@ pub(crate) struct Engine<'a> {
     /// Log of all events, if the operator asked for one.
     pub(crate) recording: Option<BufWriter<File>>,
     pub(crate) store: Store,
-    /// Time between two snapshots.
-    pub(crate) snapshot_every: Nanos,
     /// Mechanisms of this machine, one line each.
     pub(crate) tiers: Vec<String>,
     pub(crate) started: Nanos,
     pub(crate) next_tick: Nanos,
-    pub(crate) next_snapshot: Nanos,
     /// The operator's orders.
     pub(crate) orders: Orders,
     /// Starts for single transfers that the kernel applies.
@@ -65,6 +68,10 @@ pub(crate) struct Engine<'a> {
     /// Newest complaint of the kernel, the journal or the store.
     pub(crate) complaint: Option<String>,
     pub(crate) complain: fn(&str),
+    /// Decisions of the present list that were followed.
+    pub(crate) followed: usize,
+    /// Rankings of the prefixes that are being made, and their clients.
+    pub(crate) rankings: Vec<(Ranking, oneshot::Sender<Answer>)>,
 }
 
 impl Engine<'_> {
@@ -88,10 +95,9 @@ impl Engine<'_> {
         }
         let halted = self.halt();
         self.note(halted);
-        for plan in self.gateway.plans().collect::<Vec<_>>() {
-            let result = self.kernel.set(&plan);
-            self.note(result);
-        }
+        // One line for all: a full table has as many reasons as plans.
+        let failed = self.gateway.plans().filter_map(|plan| self.kernel.set(&plan).err()).last();
+        self.note(failed.map_or(Ok(()), Err));
     }
 
     /// Has the kernel use plans and orders, or none: none while the operator or the trial of the host has stopped them.
@@ -113,7 +119,10 @@ impl Engine<'_> {
             let read = self.kernel.drain(&mut |connection| reports.push(connection));
             self.note(read);
             let now = clock::since_boot();
-            for batch in reports.chunks(Gateway::BATCH) {
+            for (number, batch) in reports.chunks(Gateway::BATCH).enumerate() {
+                if number % BATCHES == BATCHES - 1 {
+                    self.take_waiting(orders, &mut decisions);
+                }
                 self.gateway.prepare(batch);
                 for connection in batch {
                     self.metrics.report(connection);
@@ -137,10 +146,13 @@ impl Engine<'_> {
                 self.count();
                 alive();
             }
-            self.apply(&mut decisions, now);
-            if now >= self.next_snapshot || self.next_snapshot.0 - now.0 > self.snapshot_every.0 {
-                self.snapshot(now);
-            }
+            self.apply(&mut decisions, now, orders);
+            self.take_import();
+            let saved = self.store.save_some(&mut self.gateway, &self.orders.book);
+            self.note(saved);
+            // However long that took.
+            self.take_waiting(orders, &mut decisions);
+            self.apply(&mut decisions, now, orders);
             // A request is answered at once; without one the kernel's reports wait until the next look.
             // A longer time is left only if the clock has stepped back.
             let pause = LOOK.as_nanos() as u64;
@@ -148,26 +160,37 @@ impl Engine<'_> {
             while let Some(left) =
                 look.checked_sub(clock::since_boot().0).filter(|left| (1..=pause).contains(left))
             {
-                match orders.recv_timeout(Duration::from_nanos(left)) {
-                    Ok(Message { order, by, reply }) => {
-                        let answer = self.answer(order, &by, &mut decisions);
-                        self.apply(&mut decisions, now);
-                        // The client may have gone.
-                        let _ = reply.send(answer);
+                self.rank();
+                // The disk answers by no message.
+                let wait = if !self.rankings.is_empty() {
+                    0
+                } else if self.store.is_waiting() {
+                    left.min(1_000_000)
+                } else {
+                    left
+                };
+                let ended = match orders.recv_timeout(Duration::from_nanos(wait)) {
+                    Ok(message) => {
+                        self.take_request(message, &mut decisions);
+                        false
                     }
-                    Err(RecvTimeoutError::Timeout) => break,
+                    Err(RecvTimeoutError::Timeout) => false,
+                    Err(RecvTimeoutError::Disconnected) => true,
+                };
+                self.take_saved(&mut decisions);
+                self.apply(&mut decisions, now, orders);
+                if ended {
                     // The thread of the socket has ended.
-                    Err(RecvTimeoutError::Disconnected) => {
-                        std::thread::sleep(LOOK);
-                        break;
-                    }
+                    std::thread::sleep(LOOK);
+                    break;
                 }
             }
         }
         let now = clock::since_boot();
         self.take(now, &mut decisions);
-        self.apply(&mut decisions, now);
-        self.snapshot(now);
+        self.apply(&mut decisions, now, orders);
+        self.end(&mut decisions);
+        self.apply(&mut decisions, now, orders);
         if let Some(recording) = &mut self.recording {
             let written = recording.flush().map_err(|error| format!("the recording: {error}"));
             self.note(written);
@@ -250,6 +273,10 @@ impl Engine<'_> {
         self.metrics.prefixes.set(self.gateway.prefixes() as u64);
         self.metrics.plans.set(self.gateway.planned() as u64);
         self.metrics.enforcing.set(self.enforces().into());
+        let (bytes, failures, age) = self.store.counts();
+        self.metrics.snapshot.set(bytes);
+        self.metrics.store_failures.set(failures);
+        self.metrics.snapshot_age.set(age.unwrap_or(f64::NAN));
         match self.kernel.lost() {
             Ok(lost) => {
                 self.metrics.lost.set(lost);
@@ -258,37 +285,60 @@ impl Engine<'_> {
         }
     }
 
-    /// Logs decisions and, in the mode enforce, has the kernel follow them.
-    fn apply(&mut self, decisions: &mut Vec<Decision>, now: Nanos) {
+    /// Logs decisions and, in the mode enforce, has the kernel follow them. Requests are answered meanwhile: a tick may decide on
+    /// tens of thousands of prefixes.
+    fn apply(&mut self, decisions: &mut Vec<Decision>, now: Nanos, orders: &Receiver<Message>) {
         if decisions.is_empty() {
             return;
         }
-        for decision in decisions.drain(..) {
-            let kind = match decision {
-                Decision::Set { .. } => "set",
-                Decision::Remove { .. } => "remove",
-                Decision::RevertHost { .. } => "revert_host",
-                Decision::ResumeHost => "resume_host",
-            };
-            self.metrics.decided(kind);
-            let line =
-                json!({ "at_ns": now.0, "decision": decision, "text": decision.to_string() }).to_string();
-            let written = self.journal.line(&line).map_err(|error| format!("the decision log: {error}"));
-            self.note(written);
-            if self.gateway.settings().mode != Mode::Enforce {
-                continue;
+        // An order may add decisions, or have all of them followed.
+        while let Some(decision) = decisions.get(self.followed).copied() {
+            self.followed += 1;
+            self.follow(decision, now);
+            if self.followed.is_multiple_of(DECISIONS) {
+                self.take_waiting(orders, decisions);
             }
-            let done = match decision {
-                Decision::Set { plan, .. } => self.restore(plan.prefix).and_then(|()| self.kernel.set(&plan)),
-                Decision::Remove { prefix, .. } => {
-                    self.silence(prefix).and_then(|()| self.kernel.remove(&prefix))
-                }
-                Decision::RevertHost { .. } | Decision::ResumeHost => self.halt(),
-            };
-            self.note(done);
         }
+        self.end_following(decisions);
+    }
+
+    fn end_following(&mut self, decisions: &mut Vec<Decision>) {
+        decisions.clear();
+        self.followed = 0;
         let flushed = self.journal.flush().map_err(|error| format!("the decision log: {error}"));
         self.note(flushed);
+    }
+
+    /// Follows the decisions that wait, now.
+    pub(crate) fn follow_all(&mut self, decisions: &mut Vec<Decision>) {
+        let now = clock::since_boot();
+        decisions[self.followed..].iter().for_each(|decision| self.follow(*decision, now));
+        self.end_following(decisions);
+    }
+
+    /// Logs a decision and, in the mode enforce, has the kernel follow it.
+    fn follow(&mut self, decision: Decision, now: Nanos) {
+        let kind = match decision {
+            Decision::Set { .. } => "set",
+            Decision::Remove { .. } => "remove",
+            Decision::RevertHost { .. } => "revert_host",
+            Decision::ResumeHost => "resume_host",
+        };
+        self.metrics.decided(kind);
+        let line = json!({ "at_ns": now.0, "decision": decision, "text": decision.to_string() }).to_string();
+        let written = self.journal.line(&line).map_err(|error| format!("the decision log: {error}"));
+        self.note(written);
+        if self.gateway.settings().mode != Mode::Enforce {
+            return;
+        }
+        let done = match decision {
+            Decision::Set { plan, .. } => self.restore(plan.prefix).and_then(|()| self.kernel.set(&plan)),
+            Decision::Remove { prefix, .. } => {
+                self.silence(prefix).and_then(|()| self.kernel.remove(&prefix))
+            }
+            Decision::RevertHost { .. } | Decision::ResumeHost => self.halt(),
+        };
+        self.note(done);
     }
 
     /// Takes back a window that the operator ordered: the kernel uses an order whether or not there is a plan.
@@ -310,25 +360,11 @@ impl Engine<'_> {
         self.kernel.order(&prefix, own)
     }
 
-    fn snapshot(&mut self, now: Nanos) {
-        self.next_snapshot = Nanos(now.0 + self.snapshot_every.0);
-        let saved = self.save();
-        self.note(saved);
-    }
-
-    /// Keeps what was learned and the orders over a restart.
-    pub(crate) fn save(&mut self) -> Result<(), String> {
-        let state = self.gateway.save();
-        self.metrics.snapshot.set(state.len() as u64);
-        let snapshot = Snapshot { taken: clock::wall(), state, orders: self.orders.book.text() };
-        self.store.save(&snapshot).map_err(|error| error.to_string())
-    }
-
-    fn answer(&mut self, order: Order, by: &By, decisions: &mut Vec<Decision>) -> Answer {
+    /// The answer to a question.
+    pub(crate) fn answer(&mut self, order: Order, decisions: &mut Vec<Decision>) -> Answer {
         let value = match order {
             Order::Status => self.status(),
             Order::Orders => self.all_orders(),
-            Order::Prefixes(limit) => self.prefixes(limit),
             Order::Explain(address) => {
                 let found = self.gateway.explain(address);
                 let mut found = view::explanation(&self.living(found));
@@ -339,15 +375,7 @@ impl Engine<'_> {
             Order::Plan(transfer, cookie) => self.transfer(&transfer, cookie),
             Order::Observation(address) => self.observation(address)?,
             Order::Observed(record) => self.observed(&record, decisions)?,
-            Order::Export => return Ok(Content::Bytes(self.gateway.save())),
-            Order::Set { .. }
-            | Order::Freeze(_)
-            | Order::Off(_)
-            | Order::Release(_)
-            | Order::Import(_)
-            | Order::Undo
-            | Order::Reload
-            | Order::Denied { .. } => return self.command(order, by, decisions),
+            _ => unreachable!("it takes more than a moment, or changes something"),
         };
         Ok(Content::Json(value))
     }
@@ -454,6 +482,7 @@ impl Engine<'_> {
             "trial": view::host(&self.gateway.verdict()),
             "share": self.exchange.as_ref().map(|exchange| view::share(exchange, &self.metrics)),
             "complaint": self.complaint,
+            "store": self.store.view(),
             "observations": { "accepted": self.observed[0], "refused": self.observed[1] },
             "mirror": self.kernel.counts(),
         });
@@ -462,13 +491,7 @@ impl Engine<'_> {
     }
 
     /// The same with what the kernel counts of the prefix.
-    fn living(&mut self, found: Explanation) -> Explanation {
+    pub(crate) fn living(&mut self, found: Explanation) -> Explanation {
         Explanation { live: self.kernel.live(found.prefix.first()), ..found }
-    }
-
-    fn prefixes(&mut self, limit: usize) -> Value {
-        let busiest = self.gateway.busiest(limit);
-        let rows: Vec<_> = busiest.into_iter().map(|found| view::explanation(&self.living(found))).collect();
-        json!({ "prefixes": rows })
     }
 }

@@ -11,8 +11,14 @@ use crate::service::Trouble;
 
 /// Largest file of a key, bytes.
 const LARGEST_KEY: u64 = 16 << 10;
-/// Name of the store in the state folder.
-pub(crate) const STORE: &str = "state.redb";
+/// Name of the learned state in the state folder.
+pub(crate) const LEARNED: &str = "learned.state";
+/// Name of the orders of the socket in the state folder.
+pub(crate) const ORDERS: &str = "orders.journal";
+/// Name of the store of earlier versions in the state folder.
+pub(crate) const OLD_STORE: &str = "state.redb";
+/// Name of the lock of the state folder.
+pub(crate) const LOCK: &str = "lock";
 /// Name of the decision log in the state folder.
 pub(crate) const LOG: &str = "decisions.jsonl";
 
@@ -91,6 +97,16 @@ pub(crate) fn own(path: &Path, append: bool) -> io::Result<File> {
     Ok(file)
 }
 
+/// Makes the state folder if it is missing, for its owner alone.
+///
+/// # Errors
+/// It cannot be made, or others may write it.
+pub(crate) fn folder(state: &Path) -> Result<(), Trouble> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(state);
+    made.map_err(|error| Trouble::of("the state folder", state, &error))?;
+    is_guarded("the state folder", state)
+}
+
 /// Makes the state folder if it is missing, for its owner alone, and gives it with the gateway's files to `user`. Files of the
 /// gateway that others may use get the mode 0600.
 ///
@@ -98,9 +114,7 @@ pub(crate) fn own(path: &Path, append: bool) -> io::Result<File> {
 /// The folder is another user's, or others may write it.
 pub fn prepare(state: &Path, user: Option<&User>) -> Result<(), Trouble> {
     let trouble = |error: &dyn ToString| Trouble::of("the state folder", state, error);
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(state);
-    made.map_err(|error| trouble(&error))?;
-    is_guarded("the state folder", state)?;
+    folder(state)?;
     let folder = File::open(state).map_err(|error| trouble(&error))?;
     if let Some(user) = user {
         let owner = folder.metadata().map_err(|error| trouble(&error))?.uid();
@@ -115,7 +129,8 @@ pub fn prepare(state: &Path, user: Option<&User>) -> Result<(), Trouble> {
         let entry = entry.map_err(|error| trouble(&error))?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if ![STORE, LOG, audit::FILE].iter().any(|own| name.starts_with(own)) {
+        let own = |own: &&str| name.starts_with(own);
+        if name != LOCK && ![LEARNED, ORDERS, OLD_STORE, LOG, audit::FILE].iter().any(own) {
             continue;
         }
         let path = entry.path();

@@ -59,13 +59,13 @@ impl Journal {
         }
     }
 
-    /// Hands all lines to the disk.
+    /// Hands all lines to the system, and gives the file, which a thread may make durable.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn sync(&mut self) -> io::Result<()> {
+    pub(crate) fn flushed(&mut self) -> io::Result<File> {
         self.file.flush()?;
-        self.file.get_ref().sync_data()
+        self.file.get_ref().try_clone()
     }
 
     fn turn(&mut self) -> io::Result<()> {
@@ -88,7 +88,6 @@ impl Journal {
     }
 }
 
-/// Opens a file to append to it, for this user alone.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,7 +107,8 @@ mod tests {
         assert_eq!(read("decisions.jsonl"), "third line\n");
         journal.line("a fourth line").expect("a line");
         journal.line("a fifth line").expect("a line");
-        journal.sync().expect("written");
+        let file = journal.flushed().expect("written");
+        assert_eq!(file.metadata().expect("a file").len(), 13);
         assert_eq!(
             ["decisions.jsonl.2", "decisions.jsonl.1", "decisions.jsonl"].map(read),
             ["third line\n", "a fourth line\n", "a fifth line\n"]

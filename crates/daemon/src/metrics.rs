@@ -67,6 +67,10 @@ pub(crate) struct Metrics {
     pub(crate) enforcing: Gauge<u64, AtomicU64>,
     /// Bytes of the newest snapshot.
     pub(crate) snapshot: Gauge<u64, AtomicU64>,
+    /// Age of the newest snapshot, seconds; not a number without one.
+    pub(crate) snapshot_age: Gauge<f64, AtomicU64>,
+    /// Failures of the disk of the state folder.
+    pub(crate) store_failures: Gauge<u64, AtomicU64>,
 }
 
 /// Counts of connections that ended and were started in one way.
@@ -132,6 +136,9 @@ impl Metrics {
         let help = "Requests to the store and observations from it for which there was no room";
         let share_dropped = counter("share_dropped", help);
         let share_failures = counter("share_failures", "Failures of the store");
+        let snapshot_age = Gauge::<f64, AtomicU64>::default();
+        let help = "Time since the newest snapshot was begun; not a number without one";
+        registry.register_with_unit("snapshot_age", help, Unit::Seconds, snapshot_age.clone());
         let mut gauge = |name, help| {
             let gauge = Gauge::<u64, AtomicU64>::default();
             registry.register(name, help, gauge.clone());
@@ -156,6 +163,8 @@ impl Metrics {
             enforcing: gauge("enforcing", "One if plans are applied, zero if not"),
             snapshot: gauge("snapshot_bytes", "Size of the newest snapshot"),
             share_connected: gauge("share_connected", "One while the store of the exchange answers"),
+            store_failures: gauge("store_failures", "Times that the state folder could not be written"),
+            snapshot_age,
             registry,
             adopted,
             ended,

@@ -5,17 +5,18 @@ use std::path::PathBuf;
 
 use firstflight_contract::Nanos;
 use firstflight_gateway::{
-    Act, Book, By, Changed, Decision, Event, Kept, MOST_ORDERS, Mode, Origin, Override, Plan, Record, STOCK,
+    Act, Book, By, Decision, Event, Kept, MOST_ORDERS, Mode, Origin, Override, Record, STOCK,
 };
 use firstflight_paths::Prefix;
 use serde_json::{Value, json};
 
-use crate::api::{Answer, Content, Order};
+use crate::api::{Content, Message, Order};
 use crate::audit::{self, Audit, Entry};
 use crate::clock;
 use crate::engine::Engine;
+use crate::requests::{Effect, Waiting};
 use crate::service::{Setup, Trouble};
-use crate::source::{Fresh, Source};
+use crate::source::Source;
 use crate::view;
 
 /// Orders that `status` and the line of a start show.
@@ -117,7 +118,7 @@ fn given_by(shown: &mut Value, by: Option<&By>) {
 }
 
 /// An order of the socket in words.
-fn words(order: &Order) -> String {
+pub(crate) fn words(order: &Order) -> String {
     // A prefix is any text until it is checked.
     let cut = |prefix: &str| prefix.chars().take(80).collect::<String>();
     match order {
@@ -135,43 +136,122 @@ fn words(order: &Order) -> String {
     }
 }
 
-/// A prefix with its order in force before and now.
-type Shift = (Prefix, Option<Override>, Option<Override>);
-
-/// Difference that a reload has made.
-#[derive(Debug, Default)]
-struct Reloaded {
-    changed: Vec<Changed>,
-    orders: Vec<Shift>,
-    needs_restart: Vec<String>,
+/// An order that may be given.
+enum Checked {
+    Change(Record),
+    /// A release of a prefix that has no order.
+    Ended(Prefix),
 }
 
 impl Engine<'_> {
-    /// Carries out an order that changes something, and audits it.
-    pub(crate) fn command(&mut self, order: Order, by: &By, decisions: &mut Vec<Decision>) -> Answer {
-        if matches!(order, Order::Reload) {
-            return self.reload("socket", by, decisions);
+    /// Takes an order. One that begins something is applied when it is durable; one that ends plans at once, whatever the disk does.
+    pub(crate) fn command(&mut self, message: Message, decisions: &mut Vec<Decision>) {
+        if message.order == Order::Reload {
+            let Message { by, reply, .. } = message;
+            let answer =
+                self.following(decisions, |engine, decisions| engine.reload("socket", &by, decisions));
+            // The client may have gone.
+            let _ = reply.send(answer);
+            return;
         }
-        let what = words(&order);
-        let networks = matches!(order, Order::Import(_)).then(|| self.gateway.prefixes());
-        let before = self.orders.standing(&order);
-        // An import takes the bytes away.
-        let of = match &order {
-            Order::Import(_) => Order::Import(vec![]),
-            order => order.clone(),
+        let mut waiting = Waiting::new(message);
+        let record = match self.checked(&waiting.order, &waiting.by) {
+            Err(why) => return self.refuse(waiting, why),
+            Ok(Checked::Ended(prefix)) => {
+                let (before, after) = (self.concerns(&waiting.order), self.concerns(&waiting.order));
+                waiting.effect = Some(Effect { before, after, answer: self.released(prefix, false) });
+                return self.settle(waiting, None);
+            }
+            Ok(Checked::Change(record)) => record,
         };
-        let answer = self.carry_out(order, by, decisions);
-        let (mut before, mut after) = (before, self.orders.standing(&of));
-        if let Some(networks) = networks {
-            before = vec![format!("{networks} networks")];
-            after = vec![format!("{} networks", self.gateway.prefixes())];
+        if !matches!(waiting.order, Order::Off(_) | Order::Undo) {
+            return self.store.first(record, waiting, &self.orders.book);
         }
-        let refused = answer.as_ref().err().map(String::as_str);
-        self.audit(&Entry { via: "socket", by, what, before, after, refused });
-        answer.map(Content::Json)
+        match self.apply_order(&record, &waiting.order, decisions) {
+            Ok(effect) => {
+                waiting.effect = Some(effect);
+                self.store.in_force(record, waiting, &self.orders.book);
+            }
+            Err(why) => self.refuse(waiting, why),
+        }
     }
 
-    fn audit(&mut self, entry: &Entry<'_>) {
+    /// Applies an order that is durable, and answers it.
+    pub(crate) fn begin_order(
+        &mut self,
+        record: Record,
+        mut waiting: Waiting,
+        decisions: &mut Vec<Decision>,
+    ) {
+        // Orders before it, or a reload, may have changed what is allowed.
+        let effect = self
+            .checked(&waiting.order, &waiting.by)
+            .and_then(|_| self.apply_order(&record, &waiting.order, decisions));
+        match effect {
+            Ok(effect) => {
+                waiting.effect = Some(effect);
+                self.settle(waiting, Some(Ok(())));
+            }
+            Err(why) => {
+                self.store.take_back(&self.orders.book);
+                self.refuse(waiting, why);
+            }
+        }
+    }
+
+    /// Puts an order in force.
+    fn apply_order(
+        &mut self,
+        record: &Record,
+        order: &Order,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<Effect, String> {
+        let before = self.concerns(order);
+        let carry_out = |engine: &mut Self, decisions: &mut _| engine.carry_out(record, decisions);
+        let answer = self.following(decisions, carry_out)?;
+        Ok(Effect { before, after: self.concerns(order), answer })
+    }
+
+    /// Answers an order that is in force, and audits it. Without a change there is nothing to make durable.
+    pub(crate) fn settle(&mut self, waiting: Waiting, durable: Option<Result<(), String>>) {
+        let Waiting { order, what, by, reply, effect } = waiting;
+        let Some(Effect { before, after, mut answer }) = effect else { return };
+        let refused = None;
+        self.audit(&Entry { via: "socket", by: &by, what, before, after, refused, durable: durable.clone() });
+        let answer = match (order, durable) {
+            (Order::Import(_), Some(Err(why))) => Err(format!("it is in force, but not durable: {why}")),
+            (Order::Off(_) | Order::Undo, Some(durable)) => {
+                answer["durable"] = json!(durable.is_ok());
+                if let Err(why) = durable {
+                    answer["why_not_durable"] = json!(why);
+                }
+                Ok(answer)
+            }
+            _ => Ok(answer),
+        };
+        // The client may have gone.
+        let _ = reply.send(answer.map(Content::Json));
+    }
+
+    /// Refuses an order, which has changed nothing, and audits it.
+    pub(crate) fn refuse(&mut self, waiting: Waiting, why: String) {
+        let Waiting { order, what, by, reply, .. } = waiting;
+        let (before, after) = (self.concerns(&order), self.concerns(&order));
+        let refused = Some(why.as_str());
+        self.audit(&Entry { via: "socket", by: &by, what, before, after, refused, durable: None });
+        // The client may have gone.
+        let _ = reply.send(Err(why));
+    }
+
+    /// Subject of an order, as its line of the audit log has it.
+    pub(crate) fn concerns(&self, order: &Order) -> Vec<String> {
+        match order {
+            Order::Import(_) => vec![format!("{} networks", self.gateway.prefixes())],
+            order => self.orders.standing(order),
+        }
+    }
+
+    pub(crate) fn audit(&mut self, entry: &Entry<'_>) {
         let noted = self.orders.audit.note(entry).map_err(|error| format!("the audit log: {error}"));
         self.note(noted);
     }
@@ -188,81 +268,40 @@ impl Engine<'_> {
             after.push(format!("and {} more", kept.len() - SHOWN));
         }
         let what = format!("start with {}", self.orders.source.place(0));
-        self.audit(&Entry { via: "start", by: &by, what, before: vec![], after, refused: None });
+        self.audit(&Entry {
+            via: "start",
+            by: &by,
+            what,
+            before: vec![],
+            after,
+            refused: None,
+            durable: None,
+        });
     }
 
-    fn carry_out(&mut self, order: Order, by: &By, decisions: &mut Vec<Decision>) -> Result<Value, String> {
-        let record = |act| Record { act, by: Some(by.clone()) };
-        match order {
-            Order::Set { prefix, window } => {
-                self.give_order(&prefix, Override::Window(window), by, decisions)
-            }
-            Order::Freeze(prefix) => self.give_order(&prefix, Override::Freeze, by, decisions),
-            Order::Off(Some(prefix)) => self.give_order(&prefix, Override::Off, by, decisions),
-            Order::Off(None) => {
-                self.kernel.stop(true)?;
-                self.keep_stop(record(Act::Stop))?;
-                Ok(json!({ "stopped": true }))
-            }
-            Order::Release(Some(prefix)) => self.release(&prefix, by, decisions),
-            Order::Release(None) => {
-                let prefixes = self.orders.book.prefixes();
-                self.keep(record(Act::ReleaseAll))?;
-                for prefix in &prefixes {
-                    self.follow(*prefix, decisions)?;
+    /// Checks an order, and makes the line of it that is kept.
+    fn checked(&self, order: &Order, by: &By) -> Result<Checked, String> {
+        let act = match order {
+            Order::Set { prefix, window } => self.allowed(prefix, Override::Window(*window))?,
+            Order::Freeze(prefix) => self.allowed(prefix, Override::Freeze)?,
+            Order::Off(Some(prefix)) => self.allowed(prefix, Override::Off)?,
+            Order::Off(None) => Act::Stop,
+            Order::Release(Some(prefix)) => {
+                let prefix: Prefix = prefix.parse()?;
+                if !self.ends(&prefix)? {
+                    return Ok(Checked::Ended(prefix));
                 }
-                if self.enforces() {
-                    self.halt()?;
-                    let plans: Vec<_> = self.gateway.plans().collect();
-                    plans.iter().try_for_each(|plan| self.kernel.set(plan))?;
-                }
-                Ok(json!({ "stopped": false, "released": prefixes.len() }))
+                Act::Release(prefix)
             }
-            Order::Import(bytes) => self.import(&bytes),
-            Order::Undo => {
-                self.kernel.stop(true)?;
-                let plans: Vec<_> = self.gateway.plans().collect();
-                plans.iter().try_for_each(|plan| self.kernel.remove(&plan.prefix))?;
-                let prefixes = self.orders.book.prefixes();
-                let kept = self.keep_stop(record(Act::Undo));
-                for prefix in &prefixes {
-                    self.follow(*prefix, decisions)?;
-                }
-                decisions.clear();
-                kept?;
-                Ok(json!({ "removed_plans": plans.len(), "removed_orders": prefixes.len() }))
-            }
-            Order::Denied { why, .. } => Err(why),
-            _ => unreachable!("a question changes nothing"),
-        }
+            Order::Release(None) => Act::ReleaseAll,
+            Order::Undo => Act::Undo,
+            Order::Denied { why, .. } => return Err(why.clone()),
+            _ => unreachable!("a question, or an order without a line"),
+        };
+        Ok(Checked::Change(Record { act, by: Some(by.clone()) }))
     }
 
-    fn import(&mut self, bytes: &[u8]) -> Result<Value, String> {
-        if self.recording.is_some() {
-            return Err("a recording holds one state only; expected a gateway without --record".to_owned());
-        }
-        let plans: Vec<_> = self.gateway.plans().collect();
-        self.gateway.load(bytes, clock::since_boot(), Nanos::ZERO).map_err(|error| error.to_string())?;
-        // An export does not state when it was made, or of which machine: it weighs half.
-        self.gateway.age_samples(self.gateway.settings().half_life);
-        if self.enforces() {
-            plans.iter().try_for_each(|plan| self.kernel.remove(&plan.prefix))?;
-            let plans: Vec<_> = self.gateway.plans().collect();
-            plans.iter().try_for_each(|plan| self.kernel.set(plan))?;
-        }
-        let saved = self.save();
-        saved
-            .map_err(|why| format!("the import counts until a restart, because it cannot be kept: {why}"))?;
-        Ok(json!({ "prefixes": self.gateway.prefixes() }))
-    }
-
-    fn give_order(
-        &mut self,
-        prefix: &str,
-        order: Override,
-        by: &By,
-        decisions: &mut Vec<Decision>,
-    ) -> Result<Value, String> {
+    fn allowed(&self, prefix: &str, order: Override) -> Result<Act, String> {
         let prefix: Prefix = prefix.parse()?;
         order.check(self.orders.book.windows())?;
         let enforcing = self.gateway.settings().mode == Mode::Enforce;
@@ -272,50 +311,114 @@ impl Engine<'_> {
         if self.orders.book.is_full(&prefix) {
             return Err(format!("there are {MOST_ORDERS} orders of the socket; expected a release before"));
         }
-        self.change(Record { act: Act::Give(prefix, order), by: Some(by.clone()) }, prefix, decisions)?;
-        Ok(json!({ "prefix": prefix.to_string(), "ordered": true }))
+        Ok(Act::Give(prefix, order))
     }
 
-    fn release(&mut self, prefix: &str, by: &By, decisions: &mut Vec<Decision>) -> Result<Value, String> {
-        let prefix: Prefix = prefix.parse()?;
-        let kept = self.orders.book.of(&prefix);
+    /// Whether the socket has an order for a prefix, which a release ends.
+    fn ends(&self, prefix: &Prefix) -> Result<bool, String> {
+        let kept = self.orders.book.of(prefix);
+        if kept.iter().any(|kept| matches!(kept.origin, Origin::Socket(_))) {
+            return Ok(true);
+        }
         let line = kept.iter().find_map(|kept| match kept.origin {
             Origin::File(line) => Some(line),
             Origin::Socket(_) => None,
         });
-        let released = kept.iter().any(|kept| matches!(kept.origin, Origin::Socket(_)));
-        if released {
-            self.change(Record { act: Act::Release(prefix), by: Some(by.clone()) }, prefix, decisions)?;
-        } else if let Some(line) = line {
-            return Err(format!(
+        line.map_or(Ok(false), |line| {
+            Err(format!(
                 "the order for {prefix} is that of {}; it ends when it is removed there and `firstflight gateway reload` is run, and \
                  another one for the same prefix takes its place meanwhile",
                 self.orders.source.place(line)
-            ));
-        }
+            ))
+        })
+    }
+
+    /// The answer to a release of a prefix.
+    fn released(&self, prefix: Prefix, released: bool) -> Value {
         let left = self.orders.book.of(&prefix).first().map(|kept| self.orders.view(kept));
-        Ok(json!({
+        json!({
             "prefix": prefix.to_string(),
             "ordered": left.is_some(),
             "released": usize::from(released),
             "order": left,
-        }))
+        })
     }
 
-    /// Puts an order for a prefix in force and keeps it; on an error all is as before.
+    /// Takes an order into the book, and has kernel and gateway follow it; on an error all is as before.
+    fn carry_out(&mut self, record: &Record, decisions: &mut Vec<Decision>) -> Result<Value, String> {
+        match record.act {
+            Act::Give(prefix, _) => {
+                self.change(record, prefix, decisions)?;
+                Ok(json!({ "prefix": prefix.to_string(), "ordered": true }))
+            }
+            Act::Release(prefix) => {
+                let ends = self.ends(&prefix)?;
+                self.change(record, prefix, decisions)?;
+                Ok(self.released(prefix, ends))
+            }
+            Act::Stop => {
+                self.kernel.stop(true)?;
+                self.orders.book.apply(record.clone());
+                Ok(json!({ "stopped": true }))
+            }
+            Act::ReleaseAll => {
+                let before = self.orders.book.clone();
+                self.orders.book.apply(record.clone());
+                if let Err(why) = self.resume(&before.prefixes(), decisions) {
+                    self.orders.book = before;
+                    for prefix in self.orders.book.prefixes() {
+                        let back = self.follow_book(prefix, decisions);
+                        self.note(back);
+                    }
+                    let halted = self.halt();
+                    self.note(halted);
+                    return Err(why);
+                }
+                Ok(json!({ "stopped": false, "released": before.prefixes().len() }))
+            }
+            Act::Undo => {
+                // From here on every connection starts as the stack starts it: the rest cannot fail the order.
+                self.kernel.stop(true)?;
+                let prefixes = self.orders.book.prefixes();
+                self.orders.book.apply(record.clone());
+                let plans = self.gateway.plans().count();
+                let failed =
+                    self.gateway.plans().filter_map(|plan| self.kernel.remove(&plan.prefix).err()).last();
+                self.note(failed.map_or(Ok(()), Err));
+                // Earlier decisions still wait to be followed.
+                let begin = decisions.len();
+                for prefix in &prefixes {
+                    let followed = self.follow_book(*prefix, decisions);
+                    self.note(followed);
+                }
+                decisions.truncate(begin);
+                Ok(json!({ "removed_plans": plans, "removed_orders": prefixes.len() }))
+            }
+        }
+    }
+
+    /// Has the orders of these prefixes end, and the stop.
+    fn resume(&mut self, prefixes: &[Prefix], decisions: &mut Vec<Decision>) -> Result<(), String> {
+        prefixes.iter().try_for_each(|prefix| self.follow_book(*prefix, decisions))?;
+        if !self.enforces() {
+            return Ok(());
+        }
+        self.halt()?;
+        self.gateway.plans().try_for_each(|plan| self.kernel.set(&plan))
+    }
+
+    /// Puts an order for a prefix in force; on an error all is as before.
     fn change(
         &mut self,
-        record: Record,
+        record: &Record,
         prefix: Prefix,
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
         let (before, silenced) = (self.orders.book.clone(), self.orders.silenced.contains(&prefix));
         self.orders.book.apply(record.clone());
-        let now = self.orders.book.in_force(&prefix);
-        let forced = self.force(prefix, now);
-        self.orders.book = before;
-        let kept = forced.and_then(|()| self.keep(record));
-        if let Err(why) = kept {
+        let order = self.orders.book.in_force(&prefix);
+        if let Err(why) = self.force(prefix, order) {
+            self.orders.book = before;
             let back = match silenced {
                 true => self.silence(prefix),
                 false => self.force(prefix, self.orders.book.in_force(&prefix)),
@@ -323,12 +426,12 @@ impl Engine<'_> {
             self.note(back);
             return Err(why);
         }
-        self.give(&Event::Order { prefix, order: now }, decisions);
+        self.give(&Event::Order { prefix, order }, decisions);
         Ok(())
     }
 
     /// Has kernel and gateway follow the book for a prefix.
-    fn follow(&mut self, prefix: Prefix, decisions: &mut Vec<Decision>) -> Result<(), String> {
+    fn follow_book(&mut self, prefix: Prefix, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let order = self.orders.book.in_force(&prefix);
         self.force(prefix, order)?;
         self.give(&Event::Order { prefix, order }, decisions);
@@ -336,156 +439,12 @@ impl Engine<'_> {
     }
 
     /// Puts an order in force in the kernel, in the mode enforce.
-    fn force(&mut self, prefix: Prefix, order: Option<Override>) -> Result<(), String> {
+    pub(crate) fn force(&mut self, prefix: Prefix, order: Option<Override>) -> Result<(), String> {
         if self.gateway.settings().mode == Mode::Enforce {
             self.kernel.order(&prefix, order)?;
             self.orders.silenced.remove(&prefix);
         }
         Ok(())
-    }
-
-    /// Keeps an order of the socket over a restart, and takes it into the book; on an error all is as before.
-    fn keep(&mut self, record: Record) -> Result<(), String> {
-        let before = self.orders.book.clone();
-        self.orders.book.apply(record);
-        self.save().map_err(|why| {
-            self.orders.book = before;
-            format!("nothing was changed, because the order cannot be kept: {why}")
-        })
-    }
-
-    /// Keeps an order by which every connection starts as the stack starts it: without a disk, too, it is in force.
-    fn keep_stop(&mut self, record: Record) -> Result<(), String> {
-        self.orders.book.apply(record);
-        self.save().map_err(|why| {
-            format!("all connections start as the stack starts them until a restart, because the order cannot be kept: {why}")
-        })
-    }
-
-    /// Reads the configuration again and takes what a running gateway can take. A configuration with an error changes nothing.
-    pub(crate) fn reload(&mut self, via: &'static str, by: &By, decisions: &mut Vec<Decision>) -> Answer {
-        let result = self.read_again(decisions);
-        let (mut before, mut after) = (vec![], vec![]);
-        if let Ok(Reloaded { changed, orders, .. }) = &result {
-            for Changed { key, before: was, now } in changed {
-                before.push(format!("{key} = {was}"));
-                after.push(format!("{key} = {now}"));
-            }
-            for (prefix, was, now) in orders {
-                before.extend(was.map(|order| format!("{prefix} {order}")));
-                after.extend(now.map(|order| format!("{prefix} {order}")));
-            }
-        }
-        let file = self.orders.source.place(0);
-        let refused = result.as_ref().err().map(String::as_str);
-        self.audit(&Entry { via, by, what: format!("reload of {file}"), before, after, refused });
-        let answer = result.map(|Reloaded { changed, orders, needs_restart }| {
-            let changed = changed
-                .iter()
-                .map(|Changed { key, before, now }| json!({ "key": key, "before": before, "now": now }));
-            let orders = orders.iter().map(|(prefix, before, now)| {
-                json!({
-                    "prefix": prefix.to_string(),
-                    "before": before.map(view::order),
-                    "now": now.map(view::order),
-                })
-            });
-            json!({
-                "file": file,
-                "changed": changed.collect::<Vec<_>>(),
-                "orders": orders.collect::<Vec<_>>(),
-                "needs_restart": needs_restart,
-            })
-        });
-        let error = answer.as_ref().err();
-        let restart = answer.as_ref().ok().map(|answer| &answer["needs_restart"]);
-        self.orders.reloaded =
-            Some(json!({ "at": by.time(), "via": via, "error": error, "needs_restart": restart }));
-        answer.map(Content::Json)
-    }
-
-    /// Reads the configuration again after SIGHUP.
-    pub(crate) fn reload_if_asked(&mut self, decisions: &mut Vec<Decision>) {
-        if !self.orders.source.asked.is_some_and(|asked| asked()) {
-            return;
-        }
-        let by = By { at: Nanos(clock::wall()), ..By::default() };
-        let line = match self.reload("SIGHUP", &by, decisions) {
-            Ok(Content::Json(answer)) => reloaded(&answer),
-            Ok(Content::Bytes(_)) => unreachable!("a reload answers in JSON"),
-            Err(why) => format!("the configuration was not reloaded, and nothing was changed: {why}"),
-        };
-        (self.complain)(&line);
-    }
-
-    fn read_again(&mut self, decisions: &mut Vec<Decision>) -> Result<Reloaded, String> {
-        let reread = self.orders.source.reread.clone();
-        let reread =
-            reread.ok_or("this gateway was started without a configuration file; expected --config")?;
-        let Fresh { settings, orders, mut needs_restart } = reread()?;
-        for (_, order, line) in &orders {
-            let place = || self.orders.source.place(*line);
-            order.check(self.orders.book.windows()).map_err(|why| format!("{}: {why}", place()))?;
-        }
-        let orders = self.replace_file(orders, decisions)?;
-        if self.recording.is_some() {
-            // A recording begins with the settings, and replays with them.
-            let mut differ = self.gateway.settings().clone();
-            let differ = differ.adopt(&settings);
-            needs_restart
-                .extend(differ.iter().map(|changed| format!("{} (because of --record)", changed.key)));
-            return Ok(Reloaded { orders, needs_restart, ..Reloaded::default() });
-        }
-        let (mode, plans) = (self.gateway.settings().mode, self.gateway.plans().collect::<Vec<_>>());
-        let changed = self.gateway.adopt(&settings);
-        match (mode, self.gateway.settings().mode) {
-            (Mode::Enforce, Mode::Enforce) => {}
-            (Mode::Enforce, _) => self.withdraw(&plans),
-            (_, Mode::Enforce) => self.enforce(),
-            _ => {}
-        }
-        Ok(Reloaded { changed, orders, needs_restart })
-    }
-
-    /// Puts the orders of a configuration in place of those before; if the kernel refuses one, all is as before.
-    fn replace_file(
-        &mut self,
-        orders: Vec<(Prefix, Override, u32)>,
-        decisions: &mut Vec<Decision>,
-    ) -> Result<Vec<Shift>, String> {
-        let before = self.orders.book.clone();
-        let changed = self.orders.book.replace_file(orders);
-        let changes = changed.iter().map(|at| (*at, before.in_force(at), self.orders.book.in_force(at)));
-        let mut changes: Vec<_> = changes.collect();
-        // Orders that end make room.
-        changes.sort_by_key(|(prefix, _, now)| (now.is_some(), *prefix));
-        for (number, (prefix, _, now)) in changes.iter().enumerate() {
-            if let Err(why) = self.force(*prefix, *now) {
-                for (prefix, was, _) in changes[..=number].iter().rev() {
-                    let back = self.force(*prefix, *was);
-                    self.note(back);
-                }
-                self.orders.book = before;
-                return Err(format!("{prefix}: {why}"));
-            }
-        }
-        for (prefix, _, order) in &changes {
-            self.give(&Event::Order { prefix: *prefix, order: *order }, decisions);
-        }
-        Ok(changes)
-    }
-
-    /// Takes plans and orders out of the kernel, when the mode is no longer enforce.
-    fn withdraw(&mut self, plans: &[Plan]) {
-        for plan in plans {
-            let removed = self.kernel.remove(&plan.prefix);
-            self.note(removed);
-        }
-        for (prefix, _) in self.gateway.settings().overrides.clone() {
-            let removed = self.kernel.order(&prefix, None);
-            self.note(removed);
-        }
-        self.orders.silenced.clear();
     }
 
     /// Every order with its origin.
@@ -521,23 +480,4 @@ impl Engine<'_> {
         let Some((prefix, _)) = self.gateway.ordered(address) else { return Value::Null };
         self.orders.book.of(&prefix).first().map_or(Value::Null, |kept| self.orders.view(kept))
     }
-}
-
-/// The answer of a reload as a line.
-fn reloaded(answer: &Value) -> String {
-    let words = |key: &str, of: &str| {
-        let all = answer[key].as_array().into_iter().flatten();
-        let word = |one: &Value| if of.is_empty() { one.clone() } else { one[of].clone() };
-        all.filter_map(|one| word(one).as_str().map(str::to_owned)).collect::<Vec<_>>()
-    };
-    let changed: Vec<_> = words("changed", "key").into_iter().chain(words("orders", "prefix")).collect();
-    let mut line = match changed.is_empty() {
-        true => "the configuration was reloaded; nothing has changed that a running gateway takes".to_owned(),
-        false => format!("the configuration was reloaded; changed: {}", changed.join(", ")),
-    };
-    let restart = words("needs_restart", "");
-    if !restart.is_empty() {
-        line += &format!("; these need a restart: {}", restart.join(", "));
-    }
-    line
 }

@@ -1,6 +1,5 @@
 //! The service: its state folder, its socket, its thread.
 
-use std::fs;
 use std::io::{self, BufWriter, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Book, Gateway, Keys, Logged, Origin, Settings, Signer};
+use firstflight_gateway::{Gateway, Keys, Logged, Settings, Signer};
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 use sd_notify::NotifyState;
@@ -27,7 +26,7 @@ use crate::limits;
 use crate::metrics::Metrics;
 use crate::orders::Orders;
 use crate::source::Source;
-use crate::store::{Snapshot, Store};
+use crate::store::{self, Found, Store};
 
 /// Files and sockets of the service.
 #[derive(Clone, Debug)]
@@ -88,6 +87,13 @@ impl Trouble {
     pub(crate) fn of(what: &'static str, path: &Path, error: &dyn ToString) -> Self {
         Self { what, path: path.to_owned(), error: error.to_string() }
     }
+
+    /// A file that is not usable and cannot be kept under another name.
+    pub(crate) fn kept(what: &'static str, path: &Path, why: &dyn ToString, error: &dyn ToString) -> Self {
+        let why =
+            format!("{}; and it cannot be kept under another name: {}", why.to_string(), error.to_string());
+        Self::of(what, path, &why)
+    }
 }
 
 /// Serves until `over`, then keeps a snapshot. `complain` gets one line for each new trouble; the service goes on.
@@ -100,6 +106,8 @@ pub fn serve(
     over: impl Fn() -> bool,
     complain: fn(&str),
 ) -> Result<(), Trouble> {
+    // A second gateway leaves no socket behind.
+    store::is_free(&setup.state)?;
     let doors = Doors::open(&setup.socket, setup.site.as_ref().map(|site| site.listen))?;
     serve_at(setup, doors, kernel, over, complain)
 }
@@ -116,6 +124,7 @@ pub fn serve_at(
     complain: fn(&str),
 ) -> Result<(), Trouble> {
     let Setup { state, socket, .. } = setup;
+    let lock = store::claim(state)?;
     files::prepare(state, None)?;
     let log = state.join(files::LOG);
     let journal = Journal::open(&log, setup.journal_bytes, 1)
@@ -130,8 +139,10 @@ pub fn serve_at(
         .enable_all()
         .build()
         .map_err(|error| Trouble::of("the socket", socket, &error))?;
-    // The socket is also the lock that keeps a second gateway from the store.
-    let (store, gateway) = restore(setup, &mut operator.book, complain)?;
+    let fresh = Gateway::new(setup.settings.clone());
+    let Found { store, gateway, complaints } =
+        Store::open(state, lock, setup.snapshot_every, fresh, &mut operator.book)?;
+    complaints.iter().for_each(|line| complain(line));
     let record = |path: &PathBuf| {
         let mut first = String::new();
         Logged::begin(gateway.clone(), &mut first);
@@ -158,19 +169,19 @@ pub fn serve_at(
         journal,
         recording,
         store,
-        snapshot_every: setup.snapshot_every,
         tiers: setup.tiers.clone(),
         started: now,
         next_tick: now,
-        next_snapshot: Nanos(now.0 + setup.snapshot_every.0),
         orders: operator,
         transfers: setup.transfers,
         idle: setup.idle,
         site: setup.site.clone(),
         observed: [0; 2],
         exchange,
-        complaint: None,
+        complaint: complaints.last().cloned(),
         complain,
+        followed: 0,
+        rankings: vec![],
     };
     engine.begin();
     let (end, ended) = oneshot::channel();
@@ -190,6 +201,10 @@ pub fn serve_at(
         let _ = end_exchange.send(());
         // An order that waits is answered by the end of its channel.
         drop(inbox);
+        engine.rankings.clear();
+        // To give back the memory of a million prefixes takes a tenth of a second, for which nobody should wait.
+        let known = std::mem::replace(&mut engine.gateway, Gateway::new(Settings::default()));
+        thread::spawn(move || drop(known));
         let exchanged = exchanged
             .map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         if let Err(error) = exchanged {
@@ -200,50 +215,4 @@ pub fn serve_at(
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             .map_err(|error: io::Error| Trouble::of("the socket", socket, &error))
     })
-}
-
-/// Opens the store and loads what it has: the knowledge, and the orders of the socket. A store that cannot be read is kept under
-/// another name, and a new one begun.
-fn restore(setup: &Setup, book: &mut Book, complain: fn(&str)) -> Result<(Store, Gateway), Trouble> {
-    let path = setup.state.join(files::STORE);
-    let mut gateway = Gateway::new(setup.settings.clone());
-    let found = Store::open(&path).and_then(|store| Ok((store.load()?, store)));
-    let why = match found {
-        Ok((None, store)) => return Ok((store, gateway)),
-        Ok((Some(snapshot), store)) => {
-            take_orders(book, &snapshot.orders, complain);
-            let age = Nanos(clock::wall().saturating_sub(snapshot.taken));
-            let loaded = gateway.load(&snapshot.state, clock::since_boot(), age);
-            // The orders count whether or not the knowledge can be read.
-            for prefix in book.prefixes() {
-                gateway.order(prefix, book.in_force(&prefix), &mut vec![]);
-            }
-            match loaded {
-                Ok(()) => return Ok((store, gateway)),
-                Err(why) => why.to_string(),
-            }
-        }
-        Err(error) => error.to_string(),
-    };
-    let aside = setup.state.join(format!("state.redb.unreadable-{}", clock::wall() / 1_000_000_000));
-    let trouble = |error: &dyn ToString| Trouble::of("the store", &path, error);
-    fs::rename(&path, &aside)
-        .map_err(|error| trouble(&format!("{why}; and it cannot be set aside: {error}")))?;
-    complain(&format!("{why}; kept as {}, and a new one begun", aside.display()));
-    let store = Store::open(&path).map_err(|error| trouble(&error))?;
-    let orders = Snapshot { taken: clock::wall(), state: gateway.save(), orders: book.text() };
-    store.save(&orders).map_err(|error| trouble(&error))?;
-    Ok((store, gateway))
-}
-
-/// Takes the saved orders of the socket, and names those that cannot be read or do not count.
-fn take_orders(book: &mut Book, saved: &str, complain: fn(&str)) {
-    for line in book.read(saved) {
-        complain(&format!("the saved order {line:?} cannot be read; it is kept, and does not count"));
-    }
-    for kept in book.kept() {
-        if let (Origin::Socket(_), Some(why)) = (&kept.origin, &kept.why_not) {
-            complain(&format!("the saved order {} {} does not count: {why}", kept.prefix, kept.order));
-        }
-    }
 }

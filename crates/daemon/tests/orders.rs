@@ -84,7 +84,8 @@ fn orders_for_prefixes_of_any_length_are_taken_and_kept() {
     service.end().expect("it ends in order");
     let service = with(&scratch.0, 45, &[]);
     let mut found = in_force(&service);
-    (expected.sort_by_key(|(at, _)| *at), found.sort_by_key(|(at, _)| *at));
+    expected.sort_by_key(|(at, _)| *at);
+    found.sort_by_key(|(at, _)| *at);
     assert_eq!(found, expected);
     service.end().expect("it ends in order");
 }
@@ -368,6 +369,10 @@ fn every_order_is_audited_with_its_origin_and_its_effect_also_if_it_is_refused()
             ]),
         ]
     );
+    // Each order that changed something was durable before its line.
+    let durable: Vec<_> = entries.iter().map(|entry| entry["durable"].as_bool()).collect();
+    let (yes, none) = (Some(true), None);
+    assert_eq!(durable, [none, yes, none, yes, yes, none, yes, yes, yes, none]);
     // Another program takes the file away: the next order begins a new one.
     let log = scratch.0.join("state/audit.jsonl");
     fs::rename(&log, scratch.0.join("taken")).expect("renamed");

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use crate::common::{Played, Scratch, Service, connection, setup, teach};
 use firstflight_contract::Nanos;
@@ -9,6 +10,7 @@ use firstflight_daemon::{Client, Setup, Unanswered, serve};
 use firstflight_gateway::{Arm, Connection, Mode, Override, Settings};
 use firstflight_paths::Prefix;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 #[test]
 fn connections_make_a_plan_that_the_kernel_gets_and_every_order_reaches_it() {
@@ -168,15 +170,10 @@ fn knowledge_survives_a_restart_and_an_unreadable_store_is_kept_aside() {
     assert_eq!(found["hosts"], 5, "{found}");
     service.end().expect("it ends in order");
 
-    fs::write(scratch.0.join("state/state.redb"), b"half a store").expect("written");
+    fs::write(scratch.0.join("state/learned.state"), b"half a state").expect("written");
     let service = Service::start(&scratch.0, Mode::Enforce);
     assert_eq!(service.client.get("/v1/status").expect("a status")["prefixes"], 0);
-    let aside = fs::read_dir(scratch.0.join("state")).expect("a folder").filter(|entry| {
-        let name = entry.as_ref().expect("an entry").file_name();
-        name.to_string_lossy().starts_with("state.redb.unreadable-")
-    });
-    assert_eq!(aside.count(), 1);
-
+    assert_eq!(kept(&scratch).len(), 1);
     service.end().expect("it ends in order");
 
     // The exported state brings everything back; one that is cut changes nothing.
@@ -189,49 +186,109 @@ fn knowledge_survives_a_restart_and_an_unreadable_store_is_kept_aside() {
     service.end().expect("it ends in order");
 }
 
+/// Files of the state folder that could not be used.
+fn kept(scratch: &Scratch) -> Vec<PathBuf> {
+    let files =
+        fs::read_dir(scratch.0.join("state")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    files.filter(|path| path.to_string_lossy().contains(".unreadable-")).collect()
+}
+
 #[test]
-fn a_store_of_another_version_is_kept_aside_and_named() {
-    use redb::ReadableTable as _;
-    const SNAPSHOT: redb::TableDefinition<'_, &str, &[u8]> = redb::TableDefinition::new("snapshot");
+fn a_state_of_another_version_is_kept_aside_and_named_and_the_orders_stay() {
     let scratch = Scratch::new();
     let service = Service::start(&scratch.0, Mode::Enforce);
     teach(&service);
     service.until("a plan", || service.kernel.told(|told| !told.plans.is_empty()));
+    service.client.post("/v1/off", &json!({ "prefix": "203.0.113.0/24" })).expect("an answer");
     service.end().expect("it ends in order");
-    // The version is the second word of the state.
-    let path = scratch.0.join("state/state.redb");
-    let state = {
-        let database = redb::Database::open(&path).expect("a store");
-        let transaction = database.begin_write().expect("a transaction");
-        let mut table = transaction.open_table(SNAPSHOT).expect("a table");
-        let mut state = table.get("state").expect("a store").expect("a state").value().to_vec();
-        state[4] += 1;
-        table.insert("state", state.as_slice()).expect("a store");
-        drop(table);
-        transaction.commit().expect("a store");
-        state
-    };
+    // The version is the third word; the checksum is of the contents and of the fields before it.
+    let path = scratch.0.join("state/learned.state");
+    let mut state = fs::read(&path).expect("a state");
+    state[8] += 1;
+    let sum = Sha256::new().chain_update(&state[68..]).chain_update(&state[..36]).finalize();
+    state[36..68].copy_from_slice(&sum);
+    fs::write(&path, &state).expect("written");
     let service = Service::start(&scratch.0, Mode::Enforce);
-    assert_eq!(service.client.get("/v1/status").expect("a status")["prefixes"], 0);
+    let status = service.client.get("/v1/status").expect("a status");
+    assert_eq!(
+        (&status["prefixes"], &status["orders"], &status["stopped"]),
+        (&json!(0), &json!(1), &json!(false))
+    );
     service.end().expect("it ends in order");
-    let aside: Vec<_> = fs::read_dir(scratch.0.join("state"))
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.to_string_lossy().contains("state.redb.unreadable-"))
-        .collect();
-    let [aside] = &aside[..] else { panic!("{aside:?}") };
+    let [aside] = &kept(&scratch)[..] else { panic!("{:?}", kept(&scratch)) };
     let said = format!(
-        "the state has version {}; expected {}; kept as {}, and a new one begun",
+        "the learned state {}: the state has version {}; expected {}; kept as {}, and a new one begun; the orders are not affected",
+        path.display(),
         firstflight_gateway::STATE_VERSION + 1,
         firstflight_gateway::STATE_VERSION,
         aside.display()
     );
     assert!(crate::common::COMPLAINTS.lock().expect("no panic").contains(&said), "{said}");
-    // The knowledge of the first gateway is still there.
-    let database = redb::Database::open(aside).expect("a store");
-    let transaction = database.begin_read().expect("a transaction");
-    let table = transaction.open_table(SNAPSHOT).expect("a table");
-    assert_eq!(table.get("state").expect("a store").expect("a state").value(), state);
+    assert_eq!(fs::read(aside).expect("a file"), state);
+}
+
+#[test]
+fn orders_are_durable_when_they_are_acknowledged_and_status_shows_the_store() {
+    let scratch = Scratch::new();
+    let service = Service::with(Setup { record: None, ..setup(&scratch.0, Mode::Enforce) });
+    let orders = || fs::read_to_string(scratch.0.join("state/orders.journal")).expect("orders");
+    service.client.post("/v1/set", &json!({ "prefix": "198.51.100.0/24", "window": 20 })).expect("an answer");
+    let last =
+        || orders().lines().last().expect("a line").splitn(4, ' ').nth(3).expect("an order").to_owned();
+    // SAFETY: getuid has no conditions.
+    let (uid, pid) = (unsafe { libc::getuid() }, std::process::id());
+    let by = format!(" uid {uid} pid {pid} comm ");
+    assert!(last().starts_with("198.51.100.0/24 20 at ") && last().contains(&by), "{}", orders());
+    let answer = service.client.post("/v1/off", &json!({})).expect("an answer");
+    assert_eq!(answer, json!({ "stopped": true, "durable": true }));
+    assert!(last().starts_with("stop at ") && last().contains(&by), "{}", orders());
+    let answer = service.client.post("/v1/undo", &json!({})).expect("an answer");
+    assert_eq!((&answer["removed_orders"], &answer["durable"]), (&json!(1), &json!(true)));
+    let exported = service.client.get_bytes("/v1/export").expect("a state");
+    let imported = service.client.post_bytes("/v1/import", exported).expect("it is taken");
+    assert_eq!(imported["prefixes"], 0);
+    let status = service.client.get("/v1/status").expect("a status");
+    let store = &status["store"];
+    assert!(store["snapshot_age_s"].as_f64().is_some_and(|age| age < 60.0), "{store}");
+    assert_eq!((&store["failures"], &store["orders_durable"]), (&json!(0), &json!(true)));
+    service.end().expect("it ends in order");
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    assert!(service.kernel.told(|told| told.stopped && told.orders.is_empty()));
+    service.end().expect("it ends in order");
+}
+
+/// Each look takes longer than the time between two looks: a gateway that answered only in the time that is left would never do.
+#[test]
+fn a_flood_of_reports_holds_up_no_kill_switch() {
+    let scratch = Scratch::new();
+    let service = Service::with(Setup { record: None, ..setup(&scratch.0, Mode::Enforce) });
+    service.kernel.told(|told| told.flood = 200_000);
+    service.until("a look in the flood", || {
+        service.client.get("/v1/status").expect("a status")["prefixes"] == 1
+    });
+    for _ in 0..5 {
+        let began = firstflight_hooks::now();
+        service.client.post("/v1/off", &json!({})).expect("an answer");
+        assert!(service.kernel.told(|told| told.stopped));
+        let took = firstflight_hooks::now() - began;
+        assert!(took < Nanos::from_secs(1), "{took:?}");
+    }
+    service.kernel.told(|told| told.flood = 0);
+    service.end().expect("it ends in order");
+}
+
+/// An order that the kernel has no room for was durable before it was refused.
+#[test]
+fn an_order_that_the_kernel_refuses_is_not_there_at_the_next_start() {
+    let scratch = Scratch::new();
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    service.kernel.told(|told| told.full = Some("198.51.100.0/24".parse().expect("a prefix")));
+    let refused = service.client.post("/v1/set", &json!({ "prefix": "198.51.100.0/24", "window": 20 }));
+    assert!(refused.expect_err("refused").to_string().contains("no room"));
+    service.end().expect("it ends in order");
+    let service = Service::start(&scratch.0, Mode::Enforce);
+    assert!(service.kernel.told(|told| told.orders.is_empty()));
+    service.end().expect("it ends in order");
 }
 
 #[test]
@@ -254,7 +311,13 @@ fn bad_requests_get_one_line_and_a_second_gateway_is_refused() {
 
     let second = serve(&setup(&scratch.0, Mode::Observe), Box::new(Played::default()), || true, |_| ());
     let why = second.expect_err("refused").to_string();
+    assert!(why.contains("another gateway, process ") && why.contains(" has this folder"), "{why}");
+    let other = Setup { state: scratch.0.join("other"), ..setup(&scratch.0, Mode::Observe) };
+    let why = serve(&other, Box::new(Played::default()), || true, |_| ()).expect_err("refused").to_string();
     assert!(why.contains("another gateway serves"), "{why}");
+    let other = Setup { socket: scratch.0.join("other.sock"), ..setup(&scratch.0, Mode::Observe) };
+    let why = serve(&other, Box::new(Played::default()), || true, |_| ()).expect_err("refused").to_string();
+    assert!(why.contains(" has this folder") && !scratch.0.join("other.sock").exists(), "{why}");
     service.end().expect("it ends in order");
     let gone = Client::new(&scratch.socket()).get("/v1/status").expect_err("nobody serves").to_string();
     assert!(gone.contains("start one with `firstflight gateway run`"), "{gone}");

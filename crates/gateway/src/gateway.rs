@@ -1,6 +1,8 @@
 //! The gateway: reports in, decisions out.
 
+use core::cmp::Reverse;
 use core::net::IpAddr;
+use std::collections::BTreeSet;
 
 use firstflight_contract::Nanos;
 use firstflight_paths::{Destination, Prefix};
@@ -311,21 +313,29 @@ impl Gateway {
 
     /// At most `limit` prefixes: those with a plan first, then those with the most hosts, then the latest reported.
     pub fn busiest(&self, limit: usize) -> Vec<Explanation> {
-        let mut all: Vec<_> = self.table.iter().collect();
-        let rank = |entry: &&Entry| {
-            (
-                !entry.is_planned(),
-                usize::MAX - entry.counters().0,
-                core::cmp::Reverse(entry.seen),
-                entry.prefix,
-            )
-        };
-        if limit < all.len() {
-            all.select_nth_unstable_by_key(limit, rank);
-            all.truncate(limit);
+        let mut ranking = Ranking::new(limit);
+        while !self.rank(&mut ranking, usize::MAX) {}
+        self.ranked(ranking)
+    }
+
+    /// Ranks at most `most` further prefixes; answers whether those were the last ones. With a million prefixes, all of them take
+    /// some tens of milliseconds.
+    pub fn rank(&self, ranking: &mut Ranking, most: usize) -> bool {
+        let from = ranking.next.min(self.table.len());
+        ranking.next = from.saturating_add(most).min(self.table.len());
+        for entry in self.table.span(from, ranking.next) {
+            ranking.take(entry);
         }
-        all.sort_unstable_by_key(rank);
-        all.iter().map(|entry| self.explain(entry.prefix.first())).collect()
+        ranking.next == self.table.len()
+    }
+
+    /// The prefixes of a ranking.
+    pub fn ranked(&self, ranking: Ranking) -> Vec<Explanation> {
+        // One that moved in the table meanwhile may be there twice.
+        let mut seen = BTreeSet::new();
+        let prefixes =
+            ranking.first.into_iter().map(|(.., prefix)| prefix).filter(|prefix| seen.insert(*prefix));
+        prefixes.map(|prefix| self.explain(prefix.first())).collect()
     }
 
     /// Results of the trial over all prefixes.
@@ -434,6 +444,36 @@ impl Gateway {
         if self.knowledge.settings.mode == Mode::Observe {
             out.truncate(begin);
         }
+    }
+}
+
+/// The first prefixes of a table, as far as they were ranked.
+#[derive(Clone, Debug)]
+pub struct Ranking {
+    limit: usize,
+    /// Next position of the table.
+    next: usize,
+    first: BTreeSet<Rank>,
+}
+
+/// Without a plan, hosts that are missing, age, prefix: the least comes first.
+type Rank = (bool, usize, Reverse<Stamp>, Prefix);
+
+impl Ranking {
+    /// A ranking of at most `limit` prefixes.
+    pub fn new(limit: usize) -> Self {
+        Self { limit, next: 0, first: BTreeSet::new() }
+    }
+
+    fn take(&mut self, entry: &Entry) {
+        let rank = (!entry.is_planned(), usize::MAX - entry.counters().0, Reverse(entry.seen), entry.prefix);
+        if self.first.len() >= self.limit {
+            if self.first.last().is_none_or(|last| rank >= *last) {
+                return;
+            }
+            self.first.pop_last();
+        }
+        self.first.insert(rank);
     }
 }
 

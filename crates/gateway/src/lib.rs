@@ -32,7 +32,7 @@ pub use configuration::{Configuration, Share, Site, Transfers};
 pub use connection::{Arm, Connection, Stage};
 pub use decision::{Decision, Misfit, Target, Why, WhyNot};
 pub use estimate::{Estimate, Unfounded};
-pub use gateway::{Explanation, Gateway, Heard, Live};
+pub use gateway::{Explanation, Gateway, Heard, Live, Ranking};
 pub use host::{Arms, HostVerdict};
 pub use log::{Difference, Event, LogError, Logged, Replay, replay};
 pub use orders::{Act, Book, By, Kept, MOST_ORDERS, Orders, Origin, Record};

@@ -88,7 +88,7 @@ enum Part<'a> {
 enum Restored {
     Begin(Begin),
     Entries(Vec<Entry>),
-    End(End<Host>),
+    End(Box<End<Host>>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -264,7 +264,7 @@ impl Restore {
             Restored::Entries(entries) if self.begun => {
                 entries.into_iter().try_for_each(|one| self.entry(one))
             }
-            Restored::End(end) if self.begun => self.end(end),
+            Restored::End(end) if self.begun => self.end(*end),
             _ => Err(StateError::Contents("the parts are in another order")),
         }
     }

@@ -152,6 +152,11 @@ impl Table {
         self.entries.iter()
     }
 
+    /// The entries from one position to another.
+    pub(crate) fn span(&self, from: usize, to: usize) -> &[Entry] {
+        &self.entries[from..to]
+    }
+
     /// All entries, at most `most` at a time.
     pub(crate) fn parts(&self, most: usize) -> impl Iterator<Item = &[Entry]> {
         self.entries.chunks(most)

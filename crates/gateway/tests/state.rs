@@ -54,7 +54,7 @@ fn a_restored_gateway_has_the_same_plans() {
 /// (rule 4 of `estimate.rs`), in thousandths.
 fn weight_of_72(seconds: u64) -> u64 {
     let (halvings, rest) = (seconds / 600, seconds % 600);
-    72_000 * (1200 - rest) / 1200 >> halvings
+    (72_000 * (1200 - rest) / 1200) >> halvings
 }
 
 #[test]

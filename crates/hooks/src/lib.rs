@@ -37,7 +37,7 @@ mod tiers;
 
 pub use diag::Polls;
 pub use hooks::{Hooks, Override, TRANSFER, now};
-pub use load::{Setup, Transfers};
+pub use load::{Setup, Transfers, root};
 pub use refusal::Refusal;
 pub use routes::{Routes, WIDEST};
 pub use tiers::{Cgroups, Tier, Tiers};

@@ -323,7 +323,7 @@ fn refused(error: libbpf_rs::Error) -> Refusal {
 }
 
 /// The root of this host's cgroup2 hierarchy. `None` if none is mounted.
-pub(crate) fn root() -> Option<PathBuf> {
+pub fn root() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
     let mut fields = mounts.lines().map(|line| line.split(' '));
     fields.find_map(|mut fields| {

@@ -150,12 +150,20 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     if let Some(mode) = options.mode {
         settings.mode = mode.mode();
     }
+    let state = options.state.clone().unwrap_or(state);
+    // Before a program of a second gateway is in the kernel.
+    firstflight_daemon::is_free(&state).map_err(Failure::new)?;
     settings.secret = secret()?;
     let tiers = Tiers::detect();
     let by_routes = match options.mechanism {
         Some(mechanism) => mechanism == Mechanism::Routes,
         None => !tiers.sock_ops.is_present() && tiers.routes.is_present(),
     };
+    // A cgroup that cannot be held is refused by the loader, with the reason.
+    let folder =
+        cgroup.clone().or_else(firstflight_hooks::root).filter(|folder| !by_routes && folder.is_dir());
+    let _held =
+        folder.map(|folder| firstflight_daemon::claim_cgroup(&folder)).transpose().map_err(Failure::new)?;
     let kernel: Box<dyn Kernel> = match by_routes {
         true if cgroup.is_some() => {
             let why = "routes are for all connections of the machine; expected no cgroup";
@@ -187,7 +195,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         settings,
         socket: options.socket.clone().unwrap_or(socket),
         groups,
-        state: options.state.clone().unwrap_or(state),
+        state,
         snapshot_every: SNAPSHOT_EVERY,
         journal_bytes: JOURNAL_BYTES,
         record: options.record.clone(),

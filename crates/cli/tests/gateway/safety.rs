@@ -84,7 +84,9 @@ fn a_gateway_that_root_starts_becomes_another_user_in_every_thread_and_owns_its_
     // What an older gateway left behind, and what is none of the gateway's.
     scratch.write("state/decisions.jsonl", "");
     scratch.write("state/notes", "");
-    for name in ["state/decisions.jsonl", "state/notes"] {
+    scratch.write("state/learned.state.unreadable-1", "");
+    scratch.write("state/lock", "");
+    for name in ["state/decisions.jsonl", "state/learned.state.unreadable-1", "state/lock", "state/notes"] {
         let open = fs::Permissions::from_mode(0o644);
         fs::set_permissions(scratch.path().join(name), open).expect("its mode");
     }
@@ -96,7 +98,14 @@ fn a_gateway_that_root_starts_becomes_another_user_in_every_thread_and_owns_its_
     let ran = scratch.run(&["gateway", "off", "192.0.2.0/24", "--socket", "gateway.sock"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(of(&scratch, "gateway.sock").0, 0o666);
-    for name in ["state/state.redb", "state/decisions.jsonl", "events.jsonl"] {
+    for name in [
+        "state/orders.journal",
+        "state/learned.state.unreadable-1",
+        "state/lock",
+        "state/decisions.jsonl",
+        "state/audit.jsonl",
+        "events.jsonl",
+    ] {
         assert_eq!(of(&scratch, name), (0o600, 61_234), "{name}");
     }
     assert_eq!((of(&scratch, "state/notes"), of(&scratch, "state").1), ((0o644, 0), 61_234));

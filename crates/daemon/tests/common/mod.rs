@@ -28,6 +28,8 @@ pub(crate) struct Told {
     pub(crate) full: Option<Prefix>,
     pub(crate) renewals: u32,
     pub(crate) adoptions: u32,
+    /// Reports of every look, besides.
+    pub(crate) flood: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -41,8 +43,10 @@ impl Played {
 
 impl Kernel for Played {
     fn drain(&mut self, each: &mut dyn FnMut(Connection)) -> Result<(), String> {
-        let reports = self.told(|told| std::mem::take(&mut told.reports));
-        reports.into_iter().for_each(each);
+        let (reports, flood) = self.told(|told| (std::mem::take(&mut told.reports), told.flood));
+        let now = firstflight_hooks::now().0;
+        let flood = (0..flood).map(|number| connection(now, (number % 200) as u8));
+        reports.into_iter().chain(flood).for_each(each);
         Ok(())
     }
 

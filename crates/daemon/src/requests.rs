@@ -1,0 +1,168 @@
+//! Requests of the socket between the other work of the gateway's thread: those that are answered at once, and those that wait for
+//! the disk, for another thread or for further turns.
+
+use std::sync::mpsc::Receiver;
+use std::thread;
+use std::time::Duration;
+
+use firstflight_contract::Nanos;
+use firstflight_gateway::{By, Decision, Ranking};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::api::{Answer, Content, Message, Order};
+use crate::engine::Engine;
+use crate::store::News;
+use crate::{clock, orders, view};
+
+/// Most requests that are answered between two other tasks.
+const MOST: usize = 64;
+/// Prefixes that are ranked between two requests: 1 to 2 ms.
+const RANKED: usize = 1 << 16;
+/// Longest wait for the disk at the end of the process.
+const LAST: Nanos = Nanos::from_secs(10);
+
+/// An order that waits, with all that its answer and its line of the audit log need.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    /// The order; of an import without its bytes.
+    pub(crate) order: Order,
+    /// The order in words.
+    pub(crate) what: String,
+    pub(crate) by: By,
+    pub(crate) reply: oneshot::Sender<Answer>,
+    /// Effect of an order that is in force.
+    pub(crate) effect: Option<Effect>,
+}
+
+/// Effect of an order.
+#[derive(Debug)]
+pub(crate) struct Effect {
+    /// Subject of the order, before and after.
+    pub(crate) before: Vec<String>,
+    pub(crate) after: Vec<String>,
+    pub(crate) answer: Value,
+}
+
+impl Waiting {
+    pub(crate) fn new(Message { order, by, reply }: Message) -> Self {
+        Self { what: orders::words(&order), order, by, reply, effect: None }
+    }
+}
+
+impl Engine<'_> {
+    /// Answers the requests that wait.
+    pub(crate) fn take_waiting(&mut self, requests: &Receiver<Message>, decisions: &mut Vec<Decision>) {
+        for message in requests.try_iter().take(MOST) {
+            self.take_request(message, decisions);
+        }
+        self.take_saved(decisions);
+        self.rank();
+    }
+
+    /// Takes a request.
+    pub(crate) fn take_request(&mut self, message: Message, decisions: &mut Vec<Decision>) {
+        let Message { order, by, reply } = message;
+        match order {
+            Order::Export => self.store.export(reply),
+            Order::Prefixes(limit) => self.rankings.push((Ranking::new(limit), reply)),
+            Order::Import(state) => {
+                self.begin_import(state, Message { order: Order::Import(vec![]), by, reply });
+            }
+            order if order.changes() => self.command(Message { order, by, reply }, decisions),
+            order => {
+                let answer = self.following(decisions, |engine, decisions| engine.answer(order, decisions));
+                // The client may have gone.
+                let _ = reply.send(answer);
+            }
+        }
+    }
+
+    /// Does a work of a request. The decisions that follow from it are in force afterwards, and those before them.
+    pub(crate) fn following<T>(
+        &mut self,
+        decisions: &mut Vec<Decision>,
+        work: impl FnOnce(&mut Self, &mut Vec<Decision>) -> T,
+    ) -> T {
+        let before = decisions.len();
+        let done = work(self, decisions);
+        if decisions.len() > before {
+            self.follow_all(decisions);
+        }
+        done
+    }
+
+    /// Takes the news of orders that waited.
+    pub(crate) fn take_saved(&mut self, decisions: &mut Vec<Decision>) {
+        while let Some(news) = self.store.news(&self.orders.book) {
+            match news {
+                News::Trouble(why) => self.note(Err(why)),
+                News::Refused(waiting, why) => self.refuse(waiting, why),
+                News::Answered(waiting, durable) => self.settle(waiting, Some(durable)),
+                News::Durable(record, waiting) => self.begin_order(record, waiting, decisions),
+            }
+        }
+    }
+
+    /// Has a state read that a client brought.
+    fn begin_import(&mut self, state: Vec<u8>, message: Message) {
+        let waiting = Waiting { what: format!("import of {} bytes", state.len()), ..Waiting::new(message) };
+        if self.recording.is_some() {
+            let why = "a recording holds one state only; expected a gateway without --record";
+            return self.refuse(waiting, why.to_owned());
+        }
+        let into = self.gateway.restore(clock::since_boot(), Nanos::ZERO);
+        self.store.import(state, into, waiting);
+    }
+
+    /// Puts states in force that clients brought.
+    pub(crate) fn take_import(&mut self) {
+        while let Some((mut restored, mut waiting)) = self.store.imported() {
+            let before = self.concerns(&waiting.order);
+            // An export does not state when it was made, or of which machine: it weighs half.
+            restored.age_samples(self.gateway.settings().half_life);
+            let old = self.gateway.replace(restored);
+            if self.enforces() {
+                // One line for all: a full table has as many reasons as plans.
+                let removed = old.plans().filter_map(|plan| self.kernel.remove(&plan.prefix).err()).last();
+                let set = self.gateway.plans().filter_map(|plan| self.kernel.set(&plan).err()).last();
+                self.note(removed.or(set).map_or(Ok(()), Err));
+            }
+            // A million prefixes take a while.
+            thread::spawn(move || drop(old));
+            let answer = json!({ "prefixes": self.gateway.prefixes() });
+            let after = self.concerns(&waiting.order);
+            waiting.effect = Some(Effect { before, after, answer });
+            self.store.replaced(waiting);
+        }
+    }
+
+    /// Goes on with the rankings of prefixes.
+    pub(crate) fn rank(&mut self) {
+        let gateway = &self.gateway;
+        let done = |(ranking, _): &mut (Ranking, _)| gateway.rank(ranking, RANKED);
+        let done: Vec<_> = self.rankings.extract_if(.., done).collect();
+        for (ranking, reply) in done {
+            let found = self.gateway.ranked(ranking);
+            let rows: Vec<_> =
+                found.into_iter().map(|found| view::explanation(&self.living(found))).collect();
+            // The client may have gone.
+            let _ = reply.send(Ok(Content::Json(json!({ "prefixes": rows }))));
+        }
+    }
+
+    /// Saves everything at the end of the process, and answers the orders that wait.
+    pub(crate) fn end(&mut self, decisions: &mut Vec<Decision>) {
+        let until = clock::since_boot() + LAST;
+        let saved = self.store.finish(&mut self.gateway, &self.orders.book, until);
+        self.note(saved);
+        self.take_saved(decisions);
+        while self.store.is_waiting() && clock::since_boot() < until {
+            thread::sleep(Duration::from_millis(1));
+            self.take_saved(decisions);
+        }
+        if !self.store.is_durable() {
+            self.note(Err("the orders in force could not all be saved".to_owned()));
+        }
+    }
+}
