@@ -70,6 +70,7 @@ fn every_key_is_taken_by_a_running_gateway_or_needs_a_restart() {
         ("cgroup = \"/x\"", "cgroup", false),
         ("state = \"/x\"", "state", false),
         ("socket = \"/x\"", "socket", false),
+        ("user = \"daemon\"", "user", false),
         ("read_group = \"adm\"", "read_group", false),
         ("admin_group = \"adm\"", "admin_group", false),
         ("plan_group = \"adm\"", "plan_group", false),
@@ -91,7 +92,11 @@ fn every_key_is_taken_by_a_running_gateway_or_needs_a_restart() {
         ("[trial]\nfalse_alarm_prefix = 0.02", "trial.false_alarm_prefix", true),
         ("[trial]\nfalse_alarm_host = 0.02", "trial.false_alarm_host", true),
         ("[transfers]\napply = true", "transfers", false),
-        ("[share]\nurl = \"redis://store\"\nkey_file = \"key\"\nhost = \"a\"", "share", false),
+        (
+            "[share]\nurl = \"redis://store\"\nkey_file = \"key\"\nkeys = \"keys\"\nhost = \"a\"",
+            "share",
+            false,
+        ),
         ("[site]\nlisten = \"10.0.0.1:4646\"\nhosts = \"10.0.0.0/24\"\nkey_file = \"key\"", "site", false),
     ];
     let before = Configuration::default();
