@@ -126,7 +126,7 @@ fn a_configuration_is_checked_without_a_gateway() {
         ("mod = 1", "gateway.toml:1:1: mod = 1: no such key"),
         ("admin_group = \"no-such-group-here\"", "this system has no such group"),
         (
-            "[share]\nurl = \"redis://127.0.0.1\"\nkey_file = \"/nonexistent/key\"\nhost = \"here\"",
+            "[share]\nurl = \"redis://127.0.0.1\"\nkey_file = \"/nonexistent/key\"\nkeys = \"/nonexistent\"\nhost = \"here\"",
             "/nonexistent/key",
         ),
         ("[[override]]\nprefix = \"192.0.2.0/24\"\nwindow = 9", "from 10 to 45"),

@@ -10,7 +10,7 @@ use crate::files;
 
 /// A lock that is held.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "the lock lives as long as the file is open")] File);
+pub struct Lock(File);
 
 impl Lock {
     /// Locks a state folder.
@@ -18,34 +18,49 @@ impl Lock {
     /// # Errors
     /// Another process has it, or its file cannot be opened.
     pub(crate) fn take(folder: &Path) -> io::Result<Self> {
-        // Root may open it in a folder of another user, who may have put something else here.
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-            .open(folder.join(files::LOCK))?;
+        let mut lock = Self::held(Self::options().create(true).truncate(false).mode(0o600), folder)?;
+        // For people only; a full disk does not keep a gateway from its folder.
+        let _ = lock.0.set_len(0).and_then(|()| writeln!(lock.0, "{}", std::process::id()));
+        Ok(lock)
+    }
+
+    /// Finds out whether a process has a state folder; nothing is made there.
+    ///
+    /// # Errors
+    /// One has, or the file of its lock cannot be opened.
+    pub(crate) fn is_free(folder: &Path) -> io::Result<()> {
+        match Self::held(&mut Self::options(), folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Root may open it in a folder of another user, who may have put something else there.
+    fn options() -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        options
+    }
+
+    fn held(options: &mut OpenOptions, folder: &Path) -> io::Result<Self> {
+        let mut file = options.open(folder.join(files::LOCK))?;
         let data = file.metadata()?;
         if !data.is_file() || data.nlink() != 1 {
             let why = format!("expected {} as a regular file with this name only", files::LOCK);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        if !is_locked(&file)? {
-            let mut holder = String::new();
-            // The number is for people only.
-            let _ = file.read_to_string(&mut holder);
-            let why = format!(
-                "another gateway, process {}, has this folder; expected a folder of its own (`state` in the configuration, or \
-                 --state)",
-                holder.trim()
-            );
-            return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
+        if is_locked(&file)? {
+            return Ok(Self(file));
         }
-        // See above; a full disk does not keep a gateway from its folder.
-        let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-        Ok(Self(file))
+        let mut holder = String::new();
+        // The number is for people only.
+        let _ = file.read_to_string(&mut holder);
+        let why = format!(
+            "another gateway, process {}, has this folder; expected a folder of its own (`state` in the configuration, or \
+             --state)",
+            holder.trim()
+        );
+        Err(io::Error::new(io::ErrorKind::WouldBlock, why))
     }
 
     /// Locks a cgroup: two gateways would both start its connections.

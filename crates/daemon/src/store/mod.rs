@@ -68,13 +68,12 @@ pub(crate) fn claim(folder: &Path) -> Result<Lock, Trouble> {
     Lock::take(folder).map_err(|error| Trouble::of("the state folder", folder, &error))
 }
 
-/// Creates the state folder if it is missing, and finds out whether a gateway has it, before anything is loaded into the
-/// kernel.
+/// Finds out whether a gateway has the state folder, before anything is loaded into the kernel. Nothing is made.
 ///
 /// # Errors
-/// [`Trouble`] if one has, or if the folder cannot be written.
+/// [`Trouble`] if one has.
 pub fn is_free(folder: &Path) -> Result<(), Trouble> {
-    claim(folder).map(drop)
+    Lock::is_free(folder).map_err(|error| Trouble::of("the state folder", folder, &error))
 }
 
 /// Holds a cgroup, whose connections the kernel's programs of this gateway start, as long as the lock lives.

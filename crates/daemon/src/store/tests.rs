@@ -373,6 +373,7 @@ fn a_second_gateway_is_refused_the_folder_by_name() {
     let ground = Ground::new("second");
     let open = ground.open();
     let why = claim(&ground.folder).expect_err("refused").to_string();
+    assert_eq!(is_free(&ground.folder).expect_err("refused").to_string(), why);
     let expected = format!(
         "the state folder {}: another gateway, process {}, has this folder; expected a folder of its own (`state` in the \
          configuration, or --state)",
@@ -382,6 +383,28 @@ fn a_second_gateway_is_refused_the_folder_by_name() {
     assert_eq!(why, expected);
     drop(open);
     is_free(&ground.folder).expect("it is free");
+    let missing = ground.path("missing");
+    is_free(&missing).expect("it is free");
+    assert!(!missing.exists());
+}
+
+/// Root opens the lock in a folder of another user, who may have put a link there.
+#[test]
+fn a_lock_that_is_a_link_is_refused_and_its_target_stays() {
+    let ground = Ground::new("link");
+    fs::create_dir_all(&ground.folder).expect("a folder");
+    let target = ground.path("target");
+    fs::write(&target, "kept").expect("written");
+    let link = ground.path(files::LOCK);
+    std::os::unix::fs::symlink(&target, &link).expect("a link");
+    claim(&ground.folder).expect_err("refused");
+    fs::remove_file(&link).expect("removed");
+    fs::hard_link(&target, &link).expect("a link");
+    for refused in [claim(&ground.folder).map(drop), is_free(&ground.folder)] {
+        let why = refused.expect_err("refused").to_string();
+        assert!(why.contains("expected lock as a regular file with this name only"), "{why}");
+    }
+    assert_eq!(fs::read_to_string(&target).expect("a file"), "kept");
 }
 
 #[test]
