@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::time::Duration;
 
@@ -266,6 +266,7 @@ impl Hooks {
     pub fn set_override(&self, prefix: &Prefix, order: Option<Override>) -> Result<(), Refusal> {
         let key = layout::prefix(prefix);
         let words = match order {
+            None if key == layout::ALL_V4 => [0, 0],
             None => {
                 let removed = self.orders.remove(&key);
                 return removed.map(|_| ()).map_err(|error| Refusal::failed("lifting an override", error));
@@ -278,6 +279,11 @@ impl Hooks {
         value.copy_from_slice(words.map(u32::to_ne_bytes).as_flattened());
         let stored = self.orders.set(&key, &value);
         stored.map_err(|error| full(error, "overrides", self.sizes.overrides))
+    }
+
+    /// Keeps the orders for IPv6 prefixes around `::ffff:0:0/96` from addresses of IPv4, which the table has there.
+    pub(crate) fn part_families(&self) -> Result<(), Refusal> {
+        self.set_override(&Prefix::around(Ipv4Addr::UNSPECIFIED.into(), 0), None)
     }
 
     /// Shows that the daemon lives. Plans are used for `limits.lease` from now on.

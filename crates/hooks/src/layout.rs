@@ -140,6 +140,12 @@ fn start(plan: &Plan) -> [u8; 16] {
     bytes
 }
 
+/// [`prefix`] of all IPv4 addresses. Its entry is always there, without an order if nobody gave one.
+pub(crate) const ALL_V4: [u8; 20] = {
+    let [a, b, c, d] = 96_u32.to_ne_bytes();
+    [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0]
+};
+
 /// `struct hooks_prefix`.
 pub(crate) fn prefix(prefix: &Prefix) -> [u8; 20] {
     let (address, bits) = match prefix.first() {

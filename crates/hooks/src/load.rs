@@ -232,7 +232,9 @@ impl Hooks {
             let mut starter = starter.ok_or(Refusal::Kernel("struct_ops"))?;
             descriptors.push(link(&starter.attach_struct_ops().map_err(refused)?)?);
         }
-        Self::of(descriptors, sizes, 0)
+        let hooks = Self::of(descriptors, sizes, 0)?;
+        hooks.part_families()?;
+        Ok(hooks)
     }
 }
 
@@ -270,7 +272,8 @@ fn prepare(mut open: OpenObject, setup: &Setup, fixed: &Fixed) -> Result<OpenObj
             // With as many prefixes as lines, a tenth finds its line full (Poisson: the mean excess above two).
             "hooks_plans" => map.set_max_entries((setup.plans / 4).max(1 << 10)),
             "hooks_parts" if setup.parts.is_some() => map.set_max_entries(setup.plans),
-            "hooks_orders" => map.set_max_entries(setup.overrides),
+            // One more keeps the families apart.
+            "hooks_orders" => map.set_max_entries(setup.overrides + 1),
             "hooks_places" => map.set_max_entries(fixed.places),
             "hooks_reports" => map.set_max_entries(setup.buffer),
             _ => Ok(()),

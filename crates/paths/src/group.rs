@@ -49,14 +49,18 @@ impl Prefix {
         self.length >= MAPPED_BITS && Ipv6Addr::from_bits(self.bits).to_ipv4_mapped().is_some()
     }
 
-    /// Whether it covers this address, given as a destination.
+    /// Whether it covers this address, given as a destination. No IPv6 prefix covers an IPv4 address, though the form in which both are
+    /// kept lies in `::/0`.
     pub(crate) fn covers(&self, destination: u128) -> bool {
-        destination & mask(self.length) == self.bits
+        let mapped = Ipv6Addr::from_bits(destination).to_ipv4_mapped().is_some();
+        destination & mask(self.length) == self.bits && mapped == self.is_v4()
     }
 
     /// Whether it covers all of `other`.
     pub fn contains(&self, other: &Self) -> bool {
-        self.length <= other.length && self.covers(other.bits)
+        self.length <= other.length
+            && other.bits & mask(self.length) == self.bits
+            && other.is_v4() == self.is_v4()
     }
 
     pub(crate) fn bits(&self) -> u128 {
@@ -218,6 +222,37 @@ mod tests {
         assert_eq!(grouped(&Grouping::bits(0, 0), "2001:db8::1"), "::/0");
         assert_eq!(grouped(&Grouping::host(), "10.1.2.3"), "10.1.2.3/32");
         assert_eq!(grouped(&Grouping::host(), "2001:db8::1"), "2001:db8::1/128");
+    }
+
+    #[test]
+    fn a_prefix_covers_addresses_of_its_family_only() {
+        let prefix = |text: &str| text.parse::<Prefix>().expect("a prefix");
+        let all = ["0.0.0.0/0", "192.0.2.0/24", "192.0.2.7/32", "::/0", "::/80", "::/96", "2001:db8::/32"];
+        // RFC 4291, section 2.5.5.2: an IPv4 address is the IPv6 address ::ffff:a.b.c.d on a socket of IPv6.
+        for (text, covered) in [
+            ("0.0.0.0/0", &all[..3]),
+            ("192.0.2.0/24", &all[1..3]),
+            ("::/0", &all[3..]),
+            ("::/80", &all[4..6]),
+            ("::/95", &all[5..6]),
+            ("2001:db8::/32", &all[6..]),
+        ] {
+            let found: Vec<_> =
+                all.into_iter().filter(|other| prefix(text).contains(&prefix(other))).collect();
+            assert_eq!(found, covered, "{text}");
+            for address in ["192.0.2.7", "::ffff:192.0.2.7"] {
+                assert_eq!(
+                    prefix(text).has(self::address(address)),
+                    covered.contains(&"192.0.2.7/32"),
+                    "{text}"
+                );
+            }
+            assert_eq!(
+                prefix(text).has(address("2001:db8::1")),
+                covered.contains(&"2001:db8::/32"),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -207,6 +207,36 @@ fn orders_of_the_operator_come_before_plans() {
 }
 
 #[test]
+fn an_order_for_one_family_leaves_the_other_alone() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = ground.hooks(&ground.setup());
+    let windows = || ["127.1.2.9", "2001:db8:8::1"].map(|from| ground.connect(from).window());
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    hooks.set(&plan("2001:db8:8::/48", 31)).expect("room");
+    let order = |prefix: &str, order| {
+        hooks.set_override(&prefix.parse().expect("a prefix"), order).expect("room");
+    };
+    for (prefix, order_of, expected) in [
+        ("::/0", Override::Fixed(20), [30, 20]),
+        ("::/0", Override::Off, [30, STACK]),
+        ("::/80", Override::Off, [30, 31]),
+        ("0.0.0.0/0", Override::Fixed(20), [20, 31]),
+        ("0.0.0.0/0", Override::Off, [STACK, 31]),
+    ] {
+        order(prefix, Some(order_of));
+        assert_eq!(windows(), expected, "{prefix} {order_of:?}");
+        order(prefix, None);
+        assert_eq!(windows(), [30, 31], "{prefix} is lifted");
+    }
+    // The order for IPv4 ends, and that for IPv6 does not take its place.
+    order("::/0", Some(Override::Fixed(20)));
+    order("0.0.0.0/0", Some(Override::Fixed(25)));
+    assert_eq!(windows(), [25, 20]);
+    order("0.0.0.0/0", None);
+    assert_eq!(windows(), [30, 20]);
+}
+
+#[test]
 fn the_plan_of_a_part_comes_before_the_plan_of_its_prefix() {
     let Some(ground) = Ground::new() else { return };
     let hooks = ground.hooks(&Setup { parts: Some((28, 56)), plans: 1, ..ground.setup() });
