@@ -379,7 +379,7 @@ fn status(socket: &Socket) -> Result<(), Failure> {
     let mut text = format!(
         "mode {}{}; {} networks known, {} with a plan, {} orders\n",
         word(&found["mode"]),
-        if found["stopped"] == true { ", stopped by the operator" } else { "" },
+        halted(&found),
         found["prefixes"],
         found["plans"],
         found["orders"],
@@ -445,6 +445,24 @@ fn undurable(answer: &Value) -> String {
     why.map_or(String::new(), |why| format!("It is in force, but a restart would lose it: {why}.\n"))
 }
 
+/// Who has stopped all plans, behind the mode; nothing if nobody has.
+fn halted(status: &Value) -> &'static str {
+    match (&status["stopped"], &status["trial"]["reverted"]) {
+        (Value::Bool(true), _) => ", stopped by the operator: no plan is used",
+        (_, Value::Bool(true)) => ", stopped by the trial: no plan is used",
+        _ => "",
+    }
+}
+
+/// The round-trip times of a plan in words.
+fn round_trips(plan: &Value) -> String {
+    match (plan["rtt_ms"][0].as_f64().unwrap_or(0.0), plan["rtt_ms"][1].as_f64()) {
+        (low, Some(high)) => format!("round trips of {low:.1} to {high:.1} ms"),
+        (low, None) if low > 0.0 => format!("round trips from {low:.1} ms"),
+        (_, None) => "round trips of any length".to_owned(),
+    }
+}
+
 /// The exchange with other gateways, as a line; nothing without one.
 fn shared(found: &Value) -> String {
     let Some(host) = found["host"].as_str() else { return String::new() };
@@ -503,14 +521,14 @@ fn explained(found: &Value) -> String {
             heard["weight"],
         );
     }
-    let plan = &found["plan"];
-    if let Some(window) = plan["window_segments"].as_u64() {
-        text += &format!(
-            "plan             first window {window} segments, for round trips of {:.1} to {:.1} ms; expires in {:.0} s\n",
-            plan["rtt_ms"][0].as_f64().unwrap_or(0.0),
-            plan["rtt_ms"][1].as_f64().unwrap_or(0.0),
-            plan["expires_in_s"].as_f64().unwrap_or(0.0),
-        );
+    for (name, plan) in [("plan", &found["plan"]), ("after release", &found["plan_after_release"])] {
+        if let Some(window) = plan["window_segments"].as_u64() {
+            text += &format!(
+                "{name:<16} first window {window} segments, for {}; expires in {:.0} s\n",
+                round_trips(plan),
+                plan["expires_in_s"].as_f64().unwrap_or(0.0),
+            );
+        }
     }
     if let Some(given) = found["given_segments"].as_f64() {
         text += &format!("given            {given:.1} segments, the mean of planned connections of late\n");

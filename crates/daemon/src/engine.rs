@@ -102,8 +102,7 @@ impl Engine<'_> {
 
     /// Has the kernel use plans and orders, or none: none while the operator or the trial of the host has stopped them.
     pub(crate) fn halt(&mut self) -> Result<(), String> {
-        let halted = self.orders.book.is_stopped() || self.gateway.verdict().reverted.is_some();
-        self.kernel.stop(halted)
+        self.kernel.stop(self.stopped().is_some())
     }
 
     /// Works until `over`.
@@ -271,8 +270,10 @@ impl Engine<'_> {
 
     fn count(&mut self) {
         self.metrics.prefixes.set(self.gateway.prefixes() as u64);
-        self.metrics.plans.set(self.gateway.planned() as u64);
-        self.metrics.enforcing.set(self.enforces().into());
+        let stopped = self.stopped().is_some();
+        self.metrics.plans.set(self.used() as u64);
+        self.metrics.enforcing.set((self.enforces() && !stopped).into());
+        self.metrics.stopped.set(stopped.into());
         let (bytes, failures, age) = self.store.counts();
         self.metrics.snapshot.set(bytes);
         self.metrics.store_failures.set(failures);
@@ -367,7 +368,7 @@ impl Engine<'_> {
             Order::Orders => self.all_orders(),
             Order::Explain(address) => {
                 let found = self.gateway.explain(address);
-                let mut found = view::explanation(&self.living(found));
+                let mut found = view::in_force(&self.living(found), self.stopped().as_deref());
                 found["order_origin"] = self.order_of(address);
                 found["from"] = self.heard(address);
                 found
@@ -426,18 +427,15 @@ impl Engine<'_> {
         let remote = accepted.map_err(|why| why.to_string())?;
         let prefix = remote.observation.prefix;
         self.give(&Event::Remote(remote), decisions);
-        Ok(json!({ "prefix": prefix.to_string(), "planned": self.gateway.plan(prefix.first()).is_some() }))
+        Ok(
+            json!({ "prefix": prefix.to_string(), "planned": self.used() > 0 && self.gateway.plan(prefix.first()).is_some() }),
+        )
     }
 
     /// The start for a transfer. In the mode enforce it waits for the socket with this cookie.
     fn transfer(&mut self, transfer: &Transfer, cookie: Option<u64>) -> Value {
-        let halted = "the plans of this host are stopped";
-        let halted = || {
-            (self.orders.book.is_stopped() || self.gateway.verdict().reverted.is_some())
-                .then(|| halted.to_owned())
-        };
         let plan = match self.gateway.transfer(transfer) {
-            Ok(plan) => halted().map_or(Ok(plan), Err),
+            Ok(plan) => self.stopped().map_or(Ok(plan), Err),
             Err(why) => Err(why.to_string()),
         };
         let mut plan = match plan {
@@ -475,7 +473,9 @@ impl Engine<'_> {
             "running_s": running as f64 / 1e9,
             "tiers": self.tiers,
             "prefixes": self.gateway.prefixes(),
-            "plans": self.gateway.planned(),
+            "plans": self.used(),
+            "plans_after_release": self.gateway.planned(),
+            "congestion_control": view::control(),
             "bytes": self.gateway.bytes(),
             "orders": settings.overrides.len(),
             "lost_reports": self.kernel.lost().ok(),

@@ -65,6 +65,8 @@ pub(crate) struct Metrics {
     pub(crate) lost: Gauge<u64, AtomicU64>,
     /// One if plans are applied.
     pub(crate) enforcing: Gauge<u64, AtomicU64>,
+    /// One while the operator or the trial has stopped all plans.
+    pub(crate) stopped: Gauge<u64, AtomicU64>,
     /// Bytes of the newest snapshot.
     pub(crate) snapshot: Gauge<u64, AtomicU64>,
     /// Age of the newest snapshot, seconds; not a number without one.
@@ -161,6 +163,7 @@ impl Metrics {
             plans: gauge("plans", "Prefixes with a plan in force"),
             lost: gauge("lost_reports", "Reports of connections that did not fit the ring buffer"),
             enforcing: gauge("enforcing", "One if plans are applied, zero if not"),
+            stopped: gauge("stopped", "One while the operator or the trial has stopped all plans"),
             snapshot: gauge("snapshot_bytes", "Size of the newest snapshot"),
             share_connected: gauge("share_connected", "One while the store of the exchange answers"),
             store_failures: gauge("store_failures", "Times that the state folder could not be written"),

@@ -144,8 +144,9 @@ impl Engine<'_> {
         let done: Vec<_> = self.rankings.extract_if(.., done).collect();
         for (ranking, reply) in done {
             let found = self.gateway.ranked(ranking);
-            let rows: Vec<_> =
-                found.into_iter().map(|found| view::explanation(&self.living(found))).collect();
+            let stopped = self.stopped();
+            let view = |found| view::in_force(&self.living(found), stopped.as_deref());
+            let rows: Vec<_> = found.into_iter().map(view).collect();
             // The client may have gone.
             let _ = reply.send(Ok(Content::Json(json!({ "prefixes": rows }))));
         }

@@ -109,10 +109,10 @@ pub fn serve(
     // A second gateway leaves no socket behind.
     store::is_free(&setup.state)?;
     let doors = Doors::open(&setup.socket, setup.site.as_ref().map(|site| site.listen))?;
-    serve_at(setup, doors, kernel, over, complain)
+    serve_at(setup, doors, kernel, over, || (), complain)
 }
 
-/// [`serve`], with listeners that were opened before.
+/// [`serve`], with listeners that were opened before. `ready` is called when plans and orders are in force and the socket answers.
 ///
 /// # Errors
 /// As [`serve`].
@@ -121,6 +121,7 @@ pub fn serve_at(
     doors: Doors,
     kernel: Box<dyn Kernel + '_>,
     over: impl Fn() -> bool,
+    ready: impl FnOnce(),
     complain: fn(&str),
 ) -> Result<(), Trouble> {
     let Setup { state, socket, .. } = setup;
@@ -190,6 +191,7 @@ pub fn serve_at(
         let served = scope.spawn(move || runtime.block_on(api.serve(doors, ended)));
         // Without this thread the gateway works with its own measurements.
         let exchanged = postman.map(|postman| scope.spawn(move || postman.work(exchange_ended)));
+        ready();
         // Without systemd there is nobody to notify.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         engine.work(&inbox, over, || {

@@ -1,21 +1,69 @@
 //! Answers of the socket as JSON. `docs/gateway.md` lists the fields.
 
+use std::fs;
+
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Advice, Arms, Explanation, Heard, HostVerdict, Override, Plan, Verdict};
+use firstflight_gateway::{Advice, Arms, Explanation, Heard, HostVerdict, Override, Plan, Verdict, WhyNot};
 use serde_json::{Value, json};
 
+use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::metrics::Metrics;
 
 /// Parts of a segment in estimates.
 const PARTS: f64 = 16.0;
 
-fn ms(time: Nanos) -> f64 {
-    time.0 as f64 / 1e6
+/// Milliseconds; null for a time that is never reached.
+fn ms(time: Nanos) -> Value {
+    if time == Nanos::NEVER { Value::Null } else { json!(time.0 as f64 / 1e6) }
 }
 
 fn seconds(time: Nanos) -> f64 {
     time.0 as f64 / 1e9
+}
+
+impl Engine<'_> {
+    /// Why no plan is used, if the operator or the trial of the host has stopped all of them.
+    pub(crate) fn stopped(&self) -> Option<String> {
+        let book = &self.orders.book;
+        if book.is_stopped() {
+            let by = book.stopped_by();
+            let user = by.and_then(|by| by.uid).map_or(String::new(), |uid| format!(", user {uid}"));
+            let time = by.map_or(String::new(), |by| format!(", {}", by.time()));
+            return Some(format!("stopped by the operator{user}{time}: no plan is used"));
+        }
+        let until = self.gateway.verdict().reverted?;
+        Some(format!("stopped by the trial: {}: no plan is used", WhyNot::HostReverted { until }))
+    }
+
+    /// Plans in force.
+    pub(crate) fn used(&self) -> usize {
+        if self.stopped().is_some() { 0 } else { self.gateway.planned() }
+    }
+}
+
+/// [`explanation`], of a gateway whose plans may be stopped: the plan is then `plan_after_release`.
+pub(crate) fn in_force(found: &Explanation, stopped: Option<&str>) -> Value {
+    let mut view = explanation(found);
+    if let Some(why) = stopped {
+        let plan = view["plan"].take();
+        // A network without a plan keeps its own reason.
+        if !plan.is_null() || found.why_not.is_none() {
+            view["why_no_plan"] = json!(why);
+        }
+        view["plan_after_release"] = plan;
+    }
+    view
+}
+
+/// Congestion control of this network namespace's new connections, and whether its CUBIC has HyStart; null where the kernel does not say.
+pub(crate) fn control() -> Value {
+    let read = |path| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    let hystart = read("/sys/module/tcp_cubic/parameters/hystart").map(|word| word != "0");
+    json!({
+        "name": read("/proc/sys/net/ipv4/tcp_congestion_control"),
+        "hystart": hystart,
+    })
 }
 
 /// All that is known of a prefix, as `GET /v1/explain` answers.

@@ -416,3 +416,66 @@ fn an_order_of_a_user_without_rights_is_audited_and_fills_no_log() {
     );
     service.end().expect("it ends in order");
 }
+
+#[test]
+fn while_stopped_nothing_shows_a_plan_in_force() {
+    let scratch = Scratch::new();
+    let service = with(&scratch.0, 45, &[]);
+    teach(&service);
+    service.until("a plan", || service.kernel.told(|told| !told.plans.is_empty()));
+    let get = |path: &str| service.client.get(path).expect("an answer");
+    let gauge = |name: &str| {
+        let text = String::from_utf8(service.client.get_bytes("/metrics").expect("metrics")).expect("text");
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("firstflight_gateway_{name} ")));
+        line.expect("a gauge").to_owned()
+    };
+    // SAFETY: getuid has no conditions.
+    let user = format!("stopped by the operator, user {}, ", unsafe { libc::getuid() });
+    for stop in ["/v1/off", "/v1/undo"] {
+        let window = get("/v1/explain/192.0.2.1")["plan"]["window_segments"].clone();
+        assert!(window.is_u64() && get("/v1/status")["plans"] == 1, "{stop}");
+        service.until("the counts", || gauge("plans") == "1" && gauge("stopped") == "0");
+        post(&service, stop, &json!({}));
+        for found in [get("/v1/explain/192.0.2.1"), get("/v1/prefixes?limit=5")["prefixes"][0].clone()] {
+            assert_eq!(found["plan"], Value::Null, "{stop}: {found}");
+            assert_eq!(found["plan_after_release"]["window_segments"], window, "{stop}: {found}");
+            let why = found["why_no_plan"].as_str().expect("a reason");
+            assert!(why.starts_with(&user) && why.ends_with(": no plan is used"), "{why}");
+        }
+        // A network without a plan keeps its reason.
+        let unknown = get("/v1/explain/198.51.100.1");
+        assert_eq!(unknown["why_no_plan"], "no measurement of it is kept");
+        let status = get("/v1/status");
+        assert_eq!((&status["plans"], &status["plans_after_release"]), (&json!(0), &json!(1)), "{stop}");
+        service.until("the counts", || {
+            gauge("plans") == "0" && gauge("stopped") == "1" && gauge("enforcing") == "0"
+        });
+        post(&service, "/v1/release", &json!({}));
+    }
+    service.end().expect("it ends in order");
+}
+
+#[test]
+fn an_order_has_no_bound_on_round_trips_and_no_family_but_its_own() {
+    let scratch = Scratch::new();
+    let service = with(&scratch.0, 45, &[]);
+    teach(&service);
+    service.until("a plan", || service.kernel.told(|told| !told.plans.is_empty()));
+    let get = |address: &str| service.client.get(&format!("/v1/explain/{address}")).expect("an answer");
+    post(&service, "/v1/set", &json!({ "prefix": "::/0", "window": 20 }));
+    assert_eq!((&get("192.0.2.1")["order"], &get("2001:db8::1")["order"]["set"]), (&Value::Null, &json!(20)));
+    post(&service, "/v1/release", &json!({}));
+    post(&service, "/v1/set", &json!({ "prefix": "0.0.0.0/0", "window": 20 }));
+    let found = get("192.0.2.1");
+    assert_eq!(found["order"]["set"], 20);
+    assert_eq!(found["plan"]["rtt_ms"], json!([0.0, null]), "{found}");
+    let v6 = get("2001:db8::1");
+    assert_eq!((&v6["order"], &v6["why_no_plan"]), (&Value::Null, &json!("no measurement of it is kept")));
+    // An order for a network that nobody has connected to is in force.
+    assert_eq!(get("203.0.113.1")["why_no_plan"], Value::Null);
+    post(&service, "/v1/freeze", &json!({ "prefix": "198.51.100.0/24" }));
+    assert_eq!(get("198.51.100.1")["why_no_plan"], "the operator froze it while it had no plan");
+    service.end().expect("it ends in order");
+    let log = fs::read_to_string(scratch.0.join("state/decisions.jsonl")).expect("the decision log");
+    assert!(log.contains("for round trips of any length: by order of the operator"), "{log}");
+}

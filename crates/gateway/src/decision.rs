@@ -106,8 +106,12 @@ pub enum Misfit {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhyNot {
-    /// No connection was reported.
+    /// No measurement is kept: none was reported, all were too old or brought no information, or others needed the space.
     Unknown,
+    /// There is no plan that the operator could have frozen.
+    NothingFrozen,
+    /// A plan is made at the next review.
+    Due,
     /// There are too few hosts or samples.
     Unfounded(Unfounded),
     /// The target is no larger than the stack's own window.
@@ -182,8 +186,7 @@ impl fmt::Display for Decision {
                 if let Some(pace) = plan.pace() {
                     write!(f, ", {pace} in a round-trip time")?;
                 }
-                let (low, high) = plan.rtt;
-                write!(f, ", for round trips from {} to {}: {why}", millis(low), millis(high))
+                write!(f, ", for {}: {why}", plan.round_trips())
             }
             Self::Remove { prefix, why } => write!(f, "{prefix}: no plan: {why}"),
             Self::RevertHost { until, harm } => {
@@ -229,7 +232,9 @@ impl fmt::Display for Misfit {
 impl fmt::Display for WhyNot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown => write!(f, "no connection to it was reported"),
+            Self::Unknown => write!(f, "no measurement of it is kept"),
+            Self::NothingFrozen => write!(f, "the operator froze it while it had no plan"),
+            Self::Due => write!(f, "a plan is made at the next review, within 16 s"),
             Self::Unfounded(lack) => write!(f, "{lack}"),
             Self::NoGain(target) => write!(f, "the stack's own window is enough; {target}"),
             Self::Split(estimate) => write!(f, "the prefix is split, because its hosts disagree: {estimate}"),
@@ -312,10 +317,6 @@ impl fmt::Display for Harm {
             None => Ok(()),
         }
     }
-}
-
-fn millis(time: Nanos) -> String {
-    format!("{:.1} ms", time.0 as f64 / 1e6)
 }
 
 fn seconds(time: Nanos) -> String {

@@ -285,13 +285,21 @@ impl Gateway {
         let whole = found(prefix);
         let part = whole.filter(|entry| entry.split).and_then(|_| found(self.part(address)?));
         let Some(entry) = part.or(whole) else {
-            return Explanation { order, ..Explanation::unknown(prefix, self.knowledge.clock) };
+            // The kernel has an order without a plan.
+            let why_not = match order {
+                Some(Override::Off) => Some(WhyNot::Operator),
+                Some(Override::Freeze) => Some(WhyNot::NothingFrozen),
+                Some(Override::Window(_)) if self.knowledge.settings.mode == Mode::Enforce => None,
+                Some(Override::Window(_)) | None => Some(WhyNot::Unknown),
+            };
+            return Explanation { order, why_not, ..Explanation::unknown(prefix, self.knowledge.clock) };
         };
         let around = self.knowledge.around(&entry.prefix);
         let (hosts, strikes, loss) = entry.counters();
         let plan = entry.plan(&self.knowledge.settings);
         let why_not = match (self.knowledge.settings.mode, entry.why_not(&around)) {
             (Mode::Observe, None) => Some(WhyNot::Observing),
+            (_, None) if plan.is_none() => Some(WhyNot::Due),
             (_, why_not) => why_not,
         };
         Explanation {

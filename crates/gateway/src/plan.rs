@@ -62,6 +62,16 @@ impl Plan {
         Start { arm: Arm::Planned(window), pace }
     }
 
+    /// The round-trip times of its handshakes in words.
+    pub fn round_trips(&self) -> String {
+        let millis = |time: Nanos| format!("{:.1}", time.0 as f64 / 1e6);
+        match self.rtt {
+            (Nanos::ZERO, Nanos::NEVER) => "round trips of any length".to_owned(),
+            (low, Nanos::NEVER) => format!("round trips from {} ms", millis(low)),
+            (low, high) => format!("round trips from {} to {} ms", millis(low), millis(high)),
+        }
+    }
+
     /// Segments of the first window of a connection alone in a round-trip time; [`None`] for the stack's pace.
     pub fn pace(&self) -> Option<u32> {
         self.paced.then(|| self.path.max(self.window))
@@ -85,6 +95,24 @@ pub struct Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bound_that_no_round_trip_reaches_is_no_number() {
+        let plan = |low, high| Plan {
+            prefix: "192.0.2.0/24".parse().expect("a prefix"),
+            window: 20,
+            path: 20,
+            ssthresh: None,
+            paced: false,
+            rtt: (low, high),
+            expires: Nanos::NEVER,
+            holdout: 50,
+        };
+        let half = Nanos(500_000);
+        assert_eq!(plan(Nanos::ZERO, Nanos::NEVER).round_trips(), "round trips of any length");
+        assert_eq!(plan(half, Nanos::NEVER).round_trips(), "round trips from 0.5 ms");
+        assert_eq!(plan(half, Nanos::from_millis(40)).round_trips(), "round trips from 0.5 to 40.0 ms");
+    }
 
     #[test]
     fn a_connection_gets_what_others_leave_free_of_the_path_and_no_pace_is_below_its_window() {

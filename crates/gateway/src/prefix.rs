@@ -389,8 +389,9 @@ impl Entry {
                 }
                 return Ok(());
             }
+            Some(Override::Freeze) if self.window == 0 => return Err(WhyNot::NothingFrozen),
             Some(Override::Freeze) => {
-                if self.window > 0 && self.expires_soon(around) {
+                if self.expires_soon(around) {
                     self.set(Why::Operator, around, out);
                 }
                 return Ok(());

@@ -6,7 +6,7 @@ use clap::Args;
 use firstflight::parse_size;
 use serde_json::{Value, json};
 
-use super::{Socket, address, word};
+use super::{Socket, address, round_trips, word};
 use crate::failure::Failure;
 use crate::output::{print_json, show};
 
@@ -66,10 +66,9 @@ fn text(found: &Value) -> String {
         text += &format!("pacing           {:.2} Mbit/s\n", rate * 8.0 / 1e6);
     }
     text + &format!(
-        "for              {}, round trips of {:.1} to {:.1} ms; expires in {:.0} s\n",
+        "for              {}, {}; expires in {:.0} s\n",
         word(&found["prefix"]),
-        found["rtt_ms"][0].as_f64().unwrap_or(0.0),
-        found["rtt_ms"][1].as_f64().unwrap_or(0.0),
+        round_trips(found),
         found["expires_in_s"].as_f64().unwrap_or(0.0),
     )
 }

@@ -207,14 +207,24 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         source,
     };
     let doors = settle(&setup, user.as_ref(), if by_routes { Keep::Routes } else { Keep::Nothing })?;
-    show(&format!(
+    let line = format!(
         "The gateway serves {}, for the connections of {}; its mode is {}, its mechanism {used}.\n",
         setup.socket.display(),
         cgroup.as_ref().map_or("this machine".to_owned(), |folder| folder.display().to_string()),
         setup.settings.mode.label()
-    ))?;
-    interrupt::while_serving(|| serve_at(&setup, doors, kernel, interrupt::stopped, |line| complain(line)))
-        .map_err(Failure::new)
+    );
+    serve(&setup, doors, kernel, &line)
+}
+
+/// Serves until a signal, and prints the line when it does.
+pub(super) fn serve(setup: &Setup, doors: Doors, kernel: Box<dyn Kernel>, line: &str) -> Result<(), Failure> {
+    let mut shown = Ok(());
+    let ready = || shown = show(line);
+    interrupt::while_serving(|| {
+        serve_at(setup, doors, kernel, interrupt::stopped, ready, |line| complain(line))
+    })
+    .map_err(Failure::new)?;
+    shown
 }
 
 /// User that the gateway of a configuration becomes, if root runs this process.

@@ -6,7 +6,7 @@ use clap::Args;
 use firstflight::Progress;
 use firstflight_capture::{PassedOver, Room, Watch, Watched, for_each};
 use firstflight_contract::Nanos;
-use firstflight_daemon::{Interface, Keep, Mirror, Setup, explanation, report, serve_at};
+use firstflight_daemon::{Interface, Keep, Mirror, Setup, explanation, report};
 use firstflight_gateway::{Gateway, Mode, Settings};
 use firstflight_paths::Prefix;
 use firstflight_scenario::file;
@@ -15,8 +15,7 @@ use serde_json::{Value, json};
 use super::{run, top};
 use crate::captures;
 use crate::failure::{Failure, wrong_at};
-use crate::interrupt;
-use crate::output::{complain, places, print, print_json, show};
+use crate::output::{places, print, print_json, show};
 use crate::progress::Bar;
 
 /// Networks in the table.
@@ -121,11 +120,9 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
             let doors = run::settle(&setup, user.as_ref(), Keep::Nothing)?;
             let site = setup.site.as_ref();
             let mirror = Mirror::begin(packets, hosts, &setup.socket, site).map_err(Failure::new)?;
-            show(&format!("The gateway serves {}, and learns from {interface}.\n", setup.socket.display()))?;
-            interrupt::while_serving(|| {
-                serve_at(&setup, doors, Box::new(mirror), interrupt::stopped, |line| complain(line))
-            })
-            .map_err(Failure::new)
+            let line =
+                format!("The gateway serves {}, and learns from {interface}.\n", setup.socket.display());
+            run::serve(&setup, doors, Box::new(mirror), &line)
         }
     }
 }

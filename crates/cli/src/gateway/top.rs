@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 
-use super::{Socket, trial, word};
+use super::{Socket, halted, trial, word};
 use crate::arguments::whole;
 use crate::failure::Failure;
 use crate::output::{json_line, print, show};
@@ -58,8 +58,9 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
 
 fn picture(status: &Value, found: &Value) -> String {
     format!(
-        "mode {}; {} networks, {} with a plan; {}\n\n{}",
+        "mode {}{}; {} networks, {} with a plan; {}\n\n{}",
         word(&status["mode"]),
+        halted(status),
         status["prefixes"],
         status["plans"],
         trial(&status["trial"]),
