@@ -22,14 +22,17 @@ const SIZES: [&str; 3] = ["30 KB", "100 KB", "300 KB"];
 const BUFFERS: [f64; 3] = [0.25, 1.0, 2.0];
 /// Networks for which the command advises without an address.
 const NETWORKS: usize = 5;
+/// The scheme of Linux's BBR.
+const BBR: &str = "bbr";
 /// Payload bytes of a full segment.
 const MSS: f64 = 1448.0;
 
 /// Show the plan of a network, its expected effect, and how to have it without the gateway
 ///
 /// The effect is simulated on the learned path, with queues of a quarter of the bandwidth-delay product, of one and of two,
-/// because the queue is not learned: the range covers all three. The stack is Linux with cubic. Routes, sysctls and options
-/// of QUIC servers are printed for those who do not let the gateway act.
+/// because the queue is not learned: the range covers all three. The stack is that of the gateway's host: its congestion control is read
+/// there. No effect is stated for one that the simulator does not have. Routes, sysctls and options of QUIC servers are printed for
+/// those who do not let the gateway act.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -52,7 +55,11 @@ struct Advice {
     window_segments: Option<u64>,
     /// Reason why there is no plan.
     why_not: Option<String>,
+    /// Congestion control of the host.
+    control: Option<String>,
     expected: Vec<Expected>,
+    /// Reason why no effect is stated.
+    why_no_effect: Option<String>,
     /// Ways to have it without the gateway: name, and command or setting.
     how: Value,
 }
@@ -75,7 +82,8 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
             found["prefixes"].as_array().cloned().unwrap_or_default()
         }
     };
-    let advice = found.iter().map(advise).collect::<Result<Vec<_>, _>>()?;
+    let control = &options.socket.get("/v1/status")?["congestion_control"];
+    let advice = found.iter().map(|found| advise(found, control)).collect::<Result<Vec<_>, _>>()?;
     if options.socket.json {
         return print_json(&advice);
     }
@@ -86,30 +94,70 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     show(&texts.join("\n"))
 }
 
-fn advise(found: &Value) -> Result<Advice, Failure> {
+fn advise(found: &Value, control: &Value) -> Result<Advice, Failure> {
     let prefix = word(&found["prefix"]).to_owned();
     let why_not = found["why_no_plan"].as_str().map(str::to_owned);
-    let window = found["plan"]["window_segments"].as_u64();
+    // While all plans are stopped, the plan is that which comes back.
+    let plan = [&found["plan"], &found["plan_after_release"]].into_iter().find(|plan| !plan.is_null());
+    let plan = plan.unwrap_or(&Value::Null);
+    let window = plan["window_segments"].as_u64();
     let estimate = &found["estimate"];
     let learned = (
         estimate["window_segments"].as_f64(),
         estimate["rtt_ms"][0].as_f64(),
         estimate["rtt_ms"][1].as_f64(),
     );
+    let name = control["name"].as_str().map(str::to_owned);
+    let mut advice = Advice {
+        prefix,
+        window_segments: None,
+        why_not,
+        control: name,
+        expected: vec![],
+        why_no_effect: None,
+        how: Value::Null,
+    };
     let (Some(window), (Some(segments), Some(low), Some(high))) = (window, learned) else {
-        return Ok(Advice { prefix, window_segments: None, why_not, expected: vec![], how: Value::Null });
+        return Ok(advice);
     };
     let rtt_ms = (low + high) / 2.0;
     // An order may have another window than the estimate, of which the pace is.
-    let pace = found["plan"]["pace_segments_per_rtt"].as_u64().map(|pace| pace.max(window));
+    let pace = plan["pace_segments_per_rtt"].as_u64().map(|pace| pace.max(window));
     let pace = pace.filter(|pace| window > STOCK.into() && *pace < 2 * window);
-    let expected = effect(window, pace, segments, rtt_ms)?;
-    Ok(Advice { prefix, window_segments: Some(window), why_not, expected, how: found["how"].clone() })
+    match stack(control) {
+        Ok(stack) => advice.expected = effect(stack, window, pace, segments, rtt_ms)?,
+        Err(why) => advice.why_no_effect = Some(why),
+    }
+    (advice.window_segments, advice.how) = (Some(window), found["how"].clone());
+    Ok(advice)
 }
 
-/// Simulates transfers with and without the plan on the learned path: a first window of `window` segments, and `pace` of them in a
-/// round-trip time.
-fn effect(window: u64, pace: Option<u64>, segments: f64, rtt_ms: f64) -> Result<Vec<Expected>, Failure> {
+/// The scheme that starts connections as this congestion control of Linux does.
+fn stack(control: &Value) -> Result<&'static str, String> {
+    match (control["name"].as_str(), control["hystart"].as_bool()) {
+        (Some("cubic"), Some(false)) => Ok("slow-start+cubic"),
+        (Some("cubic"), _) => Ok("hystart-linux+cubic"),
+        (Some("reno"), _) => Ok("slow-start+reno"),
+        (Some("bbr"), _) => Ok(BBR),
+        (Some(other), _) => {
+            let other = printable(other);
+            Err(format!(
+                "the host's congestion control is {other}; the simulator has cubic, reno and bbr of Linux"
+            ))
+        }
+        (None, _) => Err("the gateway does not state the host's congestion control".to_owned()),
+    }
+}
+
+/// Simulates transfers of this stack with and without the plan on the learned path: a first window of `window` segments, and `pace` of
+/// them in a round-trip time.
+fn effect(
+    stack: &str,
+    window: u64,
+    pace: Option<u64>,
+    segments: f64,
+    rtt_ms: f64,
+) -> Result<Vec<Expected>, Failure> {
     let rate = segments * MSS * 8.0 / (rtt_ms / 1e3);
     let mut expected = SIZES.map(|size| Expected {
         size,
@@ -121,9 +169,11 @@ fn effect(window: u64, pace: Option<u64>, segments: f64, rtt_ms: f64) -> Result<
         let flow = Flow::new().size("30 KB").text("profile", Some("linux"));
         let scenario = Scenario::builder().path(path).flow(flow).build()?;
         let pace = pace.map_or(String::new(), |pace| format!("={pace}"));
-        let planned = format!("slow-start+cubic@iw{window}+paced{pace}");
+        // BBR paces itself, whatever the plan.
+        let paced = if stack == BBR { String::new() } else { format!("+paced{pace}") };
+        let planned = format!("{stack}@iw{window}{paced}");
         let report = compare(&scenario)
-            .schemes(["slow-start+cubic", &planned])?
+            .schemes([stack, &planned])?
             .sizes(SIZES)?
             .harm(false)
             .progress(&Bar::new())
@@ -169,9 +219,73 @@ fn text(advice: &Advice) -> String {
             100.0 * high
         );
     }
+    match (&advice.why_no_effect, &advice.control) {
+        (Some(why), _) => text += &format!("  the effect is not known: {why}\n"),
+        (None, Some(control)) => {
+            text += &format!("  compared with this host's stack, {}\n", printable(control));
+        }
+        (None, None) => {}
+    }
     text += "  without the gateway:\n";
     for step in advice.how.as_array().into_iter().flatten() {
         text += &format!("    {}: {}\n", printable(word(&step[0])), printable(word(&step[1])));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_baseline_is_the_control_of_the_host() {
+        for (name, hystart, expected) in [
+            // Linux 6.x: tcp_cubic.c has HyStart, on by default (module parameter `hystart`); Reno and tcp_bbr.c have none.
+            ("cubic", Some(true), "hystart-linux+cubic"),
+            ("cubic", None, "hystart-linux+cubic"),
+            ("cubic", Some(false), "slow-start+cubic"),
+            ("reno", Some(true), "slow-start+reno"),
+            ("bbr", None, "bbr"),
+        ] {
+            assert_eq!(stack(&json!({ "name": name, "hystart": hystart })), Ok(expected));
+        }
+        let why = stack(&json!({ "name": "vegas", "hystart": true })).expect_err("it is not simulated");
+        assert!(why.contains("vegas") && why.contains("cubic, reno and bbr"), "{why}");
+        stack(&Value::Null).expect_err("a gateway of an older version");
+    }
+
+    fn network() -> Value {
+        // 8 Mbit/s, 50 ms: 34.5 segments of 1448 bytes.
+        json!({
+            "prefix": "192.0.2.0/24",
+            "plan": { "window_segments": 33, "pace_segments_per_rtt": 34 },
+            "estimate": { "window_segments": 34.5, "rtt_ms": [50.0, 50.0] },
+            "how": [],
+        })
+    }
+
+    #[test]
+    fn an_unknown_control_is_named_and_nothing_is_promised() {
+        let advice = advise(&network(), &json!({ "name": "vegas", "hystart": true })).expect("an advice");
+        assert!(advice.expected.is_empty() && advice.window_segments == Some(33));
+        let text = text(&advice);
+        assert!(text.contains("the effect is not known: the host's congestion control is vegas"), "{text}");
+        assert!(!text.contains("sooner"), "{text}");
+    }
+
+    #[test]
+    fn the_promise_beside_cubic_is_not_that_beside_a_slow_start_without_an_end() {
+        let of = |control: &str, hystart: bool| {
+            let control = json!({ "name": control, "hystart": hystart });
+            let advice = advise(&network(), &control).expect("an advice");
+            let [_, _, large] = &advice.expected[..] else { panic!("three sizes") };
+            large.more_retransmits[0]
+        };
+        // 300 KB are 208 segments. Slow start alone ends with a loss of about the whole window above path and queue. HyStart ends it
+        // before the largest of the queues is full, so that less than a half of these retransmissions can be saved.
+        let (with, without) = (of("cubic", true), of("cubic", false));
+        assert!(without < -20.0 && with > without / 2.0, "{with} {without}");
+        assert!(of("bbr", true).is_finite());
+    }
 }
