@@ -14,7 +14,7 @@ use firstflight_daemon::{
     Doors, Fresh, Groups, Keep, Kernel, Routed, Setup, Sharing, Site, Source, User, serve_at,
 };
 use firstflight_gateway::{Configuration, MOST_ORDERS, Mode, Share};
-use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers, Transfers};
+use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers, Transfers, WIDEST};
 use firstflight_scenario::file::read_text;
 
 use super::check;
@@ -181,7 +181,11 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
             let why = "routes set no slow-start threshold; expected false";
             return Err(wrong_at("plan.ssthresh", why).into());
         }
-        true => Box::new(Routed::new(ROUTES).map_err(Failure::new)?),
+        true => {
+            // No plan is larger than a route that gives it.
+            settings.window = settings.window.min(WIDEST);
+            Box::new(Routed::new(ROUTES).map_err(Failure::new)?)
+        }
         false => Box::new(hooks(&options.common)?),
     };
     let used = match by_routes {
