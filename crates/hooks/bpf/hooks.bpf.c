@@ -406,15 +406,16 @@ INLINE void lose(void)
 /* Keeps the greatest delivery rate, and whether the application or other connections of the prefix limited it. The newest alone says
  * nothing after a loss at the end of a transfer: it is then the rate of one retransmitted segment. Others that have less than an
  * eighth of its segments in flight are within the noise. */
-INLINE void keep_rate(struct connection *c, struct tcp_sock *tp, u32 others)
+INLINE void keep_rate(struct connection *c, struct tcp_sock *tp, u32 others, bool ended)
 {
 	struct tcp_sock___hooks *more = (struct tcp_sock___hooks *)tp;
 	u64 delivered = more->rate_delivered, interval = more->rate_interval_us;
-	if (!interval || delivered * c->rate_interval < c->rate_delivered * interval)
+	if (!interval || (c->rate_interval && delivered * c->rate_interval <= c->rate_delivered * interval))
 		return;
 	c->rate_delivered = delivered;
 	c->rate_interval = interval;
-	c->flags &= ~(HOOKS_LIMITED | HOOKS_SHARED);
+	/* At the end of a connection the others may have stopped since the rate was measured. */
+	c->flags &= ended ? ~HOOKS_LIMITED : ~(HOOKS_LIMITED | HOOKS_SHARED);
 	if (BPF_CORE_READ_BITFIELD(more, rate_app_limited))
 		c->flags |= HOOKS_LIMITED;
 	if (8 * (u64)others > delivered)
@@ -509,7 +510,7 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 INLINE void report(struct connection *c, struct tcp_sock *tp, u32 stage, u32 before, u32 others)
 {
 	struct tcp_sock___hooks *more = (struct tcp_sock___hooks *)tp;
-	keep_rate(c, tp, others);
+	keep_rate(c, tp, others, true);
 	struct hooks_report *r = bpf_ringbuf_reserve(&hooks_reports, sizeof(*r), 0);
 	if (!r) {
 		lose();
@@ -608,7 +609,7 @@ int hooks_socket(struct socket_event *event)
 	}
 	/* The path is full when the first segment is retransmitted. */
 	if (op == ROUND_TRIP || op == RETRANSMISSION)
-		keep_rate(c, tp, count_flight(c, tp));
+		keep_rate(c, tp, count_flight(c, tp), false);
 	if (op == RETRANSMISSION)
 		retransmit(event, socket, c, tp);
 	else if (op == STATE)
