@@ -208,6 +208,52 @@ fn a_gateway_by_routes_keeps_the_right_to_change_routes_and_no_other() {
 }
 
 #[test]
+fn routes_of_a_gateway_that_is_killed_are_removed_and_had_every_metric() {
+    if !root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("gateway.toml", "user = \"61234\"\nmode = \"enforce\"\n");
+    let words = ["run", "--mechanism", "routes", "--config", "gateway.toml"];
+    let net = match firstflight_lab::Netns::new() {
+        Ok(net) => net,
+        Err(why) => return firstflight_skip::skip(why),
+    };
+    let ip = |words: &str| {
+        let output = net.run(|| Command::new("ip").args(words.split(' ')).output()).expect("entered");
+        let output = output.expect("iproute2");
+        assert!(output.status.success(), "ip {words}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    // The namespace has no route of IPv4, and no table for one.
+    let begun = net.run(|| gateway(&scratch, &words)).expect("entered");
+    let mut running = begun.expect("it starts without a route");
+    ip("link set lo up");
+    ip("address add 10.9.0.1/24 dev lo");
+    let metrics = "mtu lock 1400 advmss 1300 rto_min 40ms congctl lock reno";
+    ip(&format!("route add 198.51.0.0/16 via 10.9.0.2 dev lo {metrics} initcwnd 10"));
+    let set =
+        |window| scratch.run(&["gateway", "set", "198.51.100.0/24", window, "--socket", "gateway.sock"]);
+    let wide = set("17");
+    assert!(wide.code == 2 && wide.err.contains("expected 10 to 16"), "{}", wide.err);
+    let ran = set("12");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let found = ip("-4 route show proto 211");
+    let copied =
+        ["via 10.9.0.2 dev lo", "mtu lock 1400", "advmss 1300", "40ms", "congctl lock reno", "initcwnd 12"];
+    assert!(copied.iter().all(|words| found.contains(words)), "{found}");
+    running.0.kill().expect("it is killed");
+    running.0.wait().expect("it has ended");
+    for _ in 0..500 {
+        if ip("-4 route show proto 211").is_empty() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("the routes are left: {}", ip("-4 route show proto 211"));
+}
+
+#[test]
 fn users_folders_and_files_that_are_not_safe_are_refused_by_name_and_nothing_is_left() {
     if !root() {
         return;
