@@ -154,14 +154,15 @@ fn a_rate_that_others_shared_is_reported_as_such() {
     let [report] = ends(&mut hooks, &host(0).to_string(), 1)[..] else { panic!("one report") };
     assert!(!report.shared, "{report:?}");
     thread::sleep(QUIET);
-    // 1 MB takes a second at least; 100 KB begin and end within it.
+    // 1 MB takes a second at least; 100 KB, and the connection with them, begin and end within it.
     let [mut long, mut within] = [line.connect(1), line.connect(2)];
     thread::scope(|scope| {
         scope.spawn(|| long.transfer(1_000_000));
         thread::sleep(Duration::from_millis(200));
         within.transfer(100_000);
+        within.close();
     });
-    [long, within].into_iter().for_each(Pair::close);
+    long.close();
     // Both ends of each.
     let mut reports = ends(&mut hooks, "10.79.0.", 4);
     reports.retain(|report| report.bytes > 0);
