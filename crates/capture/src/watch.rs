@@ -102,7 +102,7 @@ pub struct Watch {
     counts: Watched,
     ended: Vec<Connection>,
     decoder: Decoder,
-    /// What could not be read.
+    /// Packets that could not be read.
     passed: Tally,
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) by: &'a By,
     /// The order.
     pub(crate) what: String,
-    /// What it concerns: before and after.
+    /// The orders that it concerns, before and after.
     pub(crate) before: Vec<String>,
     pub(crate) after: Vec<String>,
     /// Reason of a refusal.

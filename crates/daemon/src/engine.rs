@@ -381,7 +381,7 @@ impl Engine<'_> {
         Ok(Content::Json(value))
     }
 
-    /// What other gateways measured of the prefix of an address, as far as it counts.
+    /// Measurements of other gateways of the prefix of an address, as far as they count.
     fn heard(&self, address: IpAddr) -> Value {
         let site = self.site.as_ref().map(|_| SITE.to_owned());
         let others = self.exchange.as_ref().map_or(vec![], Exchange::others);

@@ -28,7 +28,7 @@ pub(crate) fn secret(key: &'static str, path: &Path) -> Result<Vec<u8>, Trouble>
     open(key, path, private)
 }
 
-/// Reads the file of a key, whoever else may use it.
+/// Reads the file of a key, also one that others may use.
 pub(crate) fn read(key: &'static str, path: &Path) -> Result<Vec<u8>, Trouble> {
     open(key, path, |_, _, _| Ok(()))
 }
@@ -134,7 +134,7 @@ pub fn prepare(state: &Path, user: Option<&User>) -> Result<(), Trouble> {
             continue;
         }
         let path = entry.path();
-        // What another put here in the place of a file stays as it is.
+        // A link or device that another user put here in the place of a file stays as it is.
         let open =
             OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(&path);
         let Ok(file) = open else { continue };

@@ -87,7 +87,7 @@ impl Orders {
         format!("{prefix} {order} ({origin}{waits})")
     }
 
-    /// What stands of that which an order concerns: the stop, and the orders of its prefix or those that it ends.
+    /// The orders that an order concerns and that stand now: the stop, and those of its prefix or those that it ends.
     fn standing(&self, order: &Order) -> Vec<String> {
         let kept = match order {
             Order::Set { prefix, .. }

@@ -65,7 +65,7 @@ impl User {
         Ok(root.then_some(found))
     }
 
-    /// What the operator should know of this user, if it is a makeshift.
+    /// Advice to the operator, if this user is a makeshift.
     pub fn advice(&self) -> Option<String> {
         self.makeshift.then(|| {
             format!(

@@ -99,7 +99,7 @@ pub fn explanation(found: &Explanation) -> Value {
     })
 }
 
-/// What another gateway measured, as far as it counts.
+/// Measurement of another gateway, as far as it counts.
 pub(crate) fn heard(host: &str, found: &Heard) -> Value {
     json!({
         "host": host,

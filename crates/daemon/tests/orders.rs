@@ -111,7 +111,7 @@ fn a_limit_that_is_lowered_makes_an_order_wait_and_names_it() {
         (&json!(1), &json!(why)),
         "{status}"
     );
-    // What was learned is there.
+    // The learned state is there.
     assert_eq!(service.client.get("/v1/explain/192.0.2.1").expect("an explanation")["hosts"], 5);
     service.end().expect("it ends in order");
 

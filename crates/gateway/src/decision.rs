@@ -68,7 +68,7 @@ pub enum Why {
         from: u32,
         /// Host whose first window was the last to overflow.
         host: IpAddr,
-        /// What it measured.
+        /// Its measurement.
         misfit: Misfit,
         /// Halvings so far.
         strikes: u8,

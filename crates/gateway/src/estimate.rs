@@ -257,7 +257,7 @@ impl Hosts {
         self.0.iter().find(own).map(|host| host.value)
     }
 
-    /// What another gateway with this tag measured: sixteenths of a segment, time, samples, and weight in thousandths.
+    /// Measurement of another gateway with this tag: sixteenths of a segment, time, samples, and weight in thousandths.
     pub(crate) fn heard(&self, tag: u32) -> Option<(u16, Stamp, u8, u16)> {
         let found = self.0.iter().find(|host| host.flags & GATEWAY != 0 && host.tag == tag)?;
         Some((found.value, found.seen, found.samples, found.deviation))

@@ -188,7 +188,7 @@ impl Gateway {
         self.observe_only(begin, out);
     }
 
-    /// What the gateway of this host measured of the prefix of an address, as far as it counts here.
+    /// Measurement of the named gateway for the prefix of an address, as far as it counts here.
     pub fn heard(&self, address: IpAddr, host: &str) -> Option<Heard> {
         let entry = self.table.find(&self.prefix(address)).map(|at| self.table.at(at))?;
         let tag = hash_name(self.knowledge.settings.secret, host) as u32;
@@ -523,7 +523,7 @@ pub struct Explanation {
     /// First window that planned connections got of late, averaged, sixteenths of a segment: less than the plan's where other
     /// connections had data in flight. [`None`] if none ended since the plan began.
     pub given: Option<u16>,
-    /// What the kernel counts of the prefix; [`None`] where it does not. The gateway itself counts nothing.
+    /// The kernel's counts of the prefix; [`None`] where it has none. The gateway itself counts nothing.
     pub live: Option<Live>,
     /// Reason why there is no plan.
     pub why_not: Option<WhyNot>,
@@ -535,7 +535,7 @@ pub struct Explanation {
     pub trial: Option<Verdict>,
 }
 
-/// What another gateway measured of a prefix, as far as it counts.
+/// Measurement of another gateway for a prefix, as far as it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// Window that its path carries at least, sixteenths of a segment.

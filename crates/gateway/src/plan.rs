@@ -140,7 +140,7 @@ mod tests {
         // Twice the window is Linux's own pace.
         assert_eq!([start(80, true, 0), start(79, true, 0)], [(40, None), (40, Some(79))]);
         assert_eq!([start(60, false, 0), start(60, false, 33)], [(40, None), (27, None)]);
-        // What is withheld from a connection that is held out is what it would have got.
+        // A held-out connection is denied the window that it would have got.
         assert_eq!(plan(40, 60, true).start(33, true), Start { arm: Arm::Holdout(27), pace: None });
     }
 }

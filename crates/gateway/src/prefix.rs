@@ -186,7 +186,7 @@ impl Entry {
         self.review(around, out);
     }
 
-    /// What another gateway with this tag measured: [`Hosts::heard`].
+    /// Measurement of another gateway with this tag: [`Hosts::heard`].
     pub(crate) fn heard(&self, tag: u32) -> Option<(u16, Stamp, u8, u16)> {
         self.hosts.heard(tag)
     }

@@ -325,7 +325,7 @@ fn a_record_counts_as_no_more_than_the_configured_window_could_use() {
         Observation::accept(&record, &rules).expect("accepted").observation.window
     };
     assert_eq!([of(45), of(20), of(11)], [45 * 16, 20 * 16, 11 * 16]);
-    // What a host measures above the widest plan is published as that.
+    // A measurement above the widest plan is published as the widest plan.
     assert_eq!(
         Observation::new("there", "192.0.2.0/24".parse().expect("a prefix"), u16::MAX, RTT, 8, NOW).window,
         720

@@ -87,7 +87,7 @@ fn measure(program: &Path, (name, rate, rtt_ms, buffer): (&str, f64, f64, u32)) 
     // In the server's namespace: idle connections are found in that of the gateway only.
     let daemon = ground.inside(|| Daemon::start(program, &place, CONFIGURATION, Some(&recording)))?;
     let clients = ground.clients();
-    // What a connection counts as in flight goes within four round-trip times.
+    // The count of a connection's data in flight goes within four round-trip times.
     let pause = Duration::from_secs_f64(5.0 * rtt_ms / 1e3);
     let lessons = daemon.learn(clients, pause)?;
     let learned = daemon.explain()?;

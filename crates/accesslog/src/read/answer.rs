@@ -1,4 +1,4 @@
-//! What follows the time in brackets: the request, its status, and the bytes of the answer.
+//! The part of a line behind the time in brackets: the request, its status, and the bytes of the answer.
 //!
 //! Their order varies: nginx's and Apache's formats can have the status before the request, or an unquoted request. Envoy (Envoy 1.18,
 //! "Access logging", default format; Istio adds fields) and Amazon S3 ("Amazon S3 server access log format") have others:
@@ -21,7 +21,7 @@ pub(super) struct Answer<'a> {
     /// The path of the request.
     pub(super) path: &'a [u8],
     pub(super) bytes: Option<u64>,
-    /// What follows the request.
+    /// The part of the line behind the request.
     pub(super) rest: &'a [u8],
 }
 

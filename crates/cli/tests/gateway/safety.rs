@@ -81,7 +81,7 @@ fn of(scratch: &Scratch, name: &str) -> (u32, u32) {
 fn a_gateway_that_root_starts_becomes_another_user_in_every_thread_and_owns_its_files() {
     let Some(cgroup) = Cgroup::named("user").filter(|_| root()) else { return };
     let scratch = Scratch::new();
-    // What an older gateway left behind, and what is none of the gateway's.
+    // Files that an older gateway left behind, and one that is none of the gateway's.
     scratch.write("state/decisions.jsonl", "");
     scratch.write("state/notes", "");
     scratch.write("state/learned.state.unreadable-1", "");

@@ -117,7 +117,7 @@ fn a_full_disk_at_any_step_refuses_orders_and_keeps_all_others() {
                     Ok(()) => orders = next,
                     Err(_) => refused += 1,
                 }
-                // What was refused is in no file that a new process would read.
+                // A refused order is in no file that a new process would read.
                 let (_, contents) =
                     super::Ledger::open(Arc::new(disk.after(CRASHES[0])), &path()).expect("read");
                 let contents = contents.unwrap_or_default();

@@ -20,7 +20,7 @@ pub(crate) enum Fault {
     Asleep(usize),
 }
 
-/// What a crash leaves.
+/// The files that a crash leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Crash {
     /// The process was killed: all that it wrote.

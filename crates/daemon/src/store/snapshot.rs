@@ -1,4 +1,4 @@
-//! What was learned, on disk: one file, replaced as a whole by a thread of its own.
+//! The learned state on disk: one file, replaced as a whole by a thread of its own.
 //!
 //! The file is the bytes `FFSTATE1`, the version of the state, the length of the contents, the wall time, the number of the
 //! newest record of the orders, the SHA-256 of all these and the contents, and the contents: the parts of a state, each with

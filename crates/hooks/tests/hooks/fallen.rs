@@ -35,7 +35,7 @@ impl Server<'_> {
             }
         }
         self.hooks.renew().expect("a sign of life");
-        // What is left in the queue of the path leaves it.
+        // The rest of the path's queue drains.
         thread::sleep(Duration::from_millis(60));
         report
     }

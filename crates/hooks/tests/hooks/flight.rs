@@ -1,4 +1,4 @@
-//! What a connection gets of a plan beside others of its network.
+//! The window of a connection beside others of its network.
 
 #![expect(clippy::disallowed_methods, reason = "the kernel runs in real time")]
 
@@ -124,7 +124,7 @@ fn data_in_flight_counts_until_it_has_arrived_or_its_connection_has_died() {
         assert!(live.abs_diff(expected) <= 8, "{live} beside {counted}");
         client.read_exact(&mut vec![0; 1_500_000]).expect("all bytes");
     });
-    // What the last round trip counted stays for four of them, and no longer.
+    // The count of the last round trip stays for four round trips, and no longer.
     let left = quiet(&hooks);
     assert!(left <= QUIET + Duration::from_millis(150), "{left:?}");
     thread::sleep(QUIET);
