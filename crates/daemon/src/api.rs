@@ -99,9 +99,11 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Whether it is an order of the operator, which waits for no question.
-    pub(crate) fn changes(&self) -> bool {
-        match self {
+    /// An order of the operator in words; [`None`] of a question.
+    pub(crate) fn words(&self) -> Option<String> {
+        // A prefix is any text until it is checked.
+        let cut = |prefix: &str| prefix.chars().take(80).collect::<String>();
+        let words = match self {
             Self::Status
             | Self::Orders
             | Self::Prefixes(_)
@@ -109,16 +111,24 @@ impl Order {
             | Self::Plan(..)
             | Self::Observation(_)
             | Self::Observed(_)
-            | Self::Export => false,
-            Self::Set { .. }
-            | Self::Freeze(_)
-            | Self::Off(_)
-            | Self::Release(_)
-            | Self::Import(_)
-            | Self::Undo
-            | Self::Reload
-            | Self::Denied { .. } => true,
-        }
+            | Self::Export => return None,
+            Self::Set { prefix, window } => format!("set {} {window}", cut(prefix)),
+            Self::Freeze(prefix) => format!("freeze {}", cut(prefix)),
+            Self::Off(Some(prefix)) => format!("off {}", cut(prefix)),
+            Self::Off(None) => "off".to_owned(),
+            Self::Release(Some(prefix)) => format!("release {}", cut(prefix)),
+            Self::Release(None) => "release".to_owned(),
+            Self::Import(bytes) => format!("import of {} bytes", bytes.len()),
+            Self::Undo => "undo".to_owned(),
+            Self::Reload => "reload".to_owned(),
+            Self::Denied { what, .. } => what.clone(),
+        };
+        Some(words)
+    }
+
+    /// Whether it is an order of the operator, which waits for no question.
+    pub(crate) fn changes(&self) -> bool {
+        self.words().is_some()
     }
 }
 

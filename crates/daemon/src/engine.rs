@@ -272,7 +272,8 @@ impl Engine<'_> {
         self.metrics.prefixes.set(self.gateway.prefixes() as u64);
         let stopped = self.stopped().is_some();
         self.metrics.plans.set(self.used() as u64);
-        self.metrics.enforcing.set((self.enforces() && !stopped).into());
+        let enforcing = self.gateway.settings().mode == Mode::Enforce && !stopped;
+        self.metrics.enforcing.set(enforcing.into());
         self.metrics.stopped.set(stopped.into());
         let (bytes, failures, age) = self.store.counts();
         self.metrics.snapshot.set(bytes);

@@ -117,25 +117,6 @@ fn given_by(shown: &mut Value, by: Option<&By>) {
     shown["comm"] = json!(by.map(|by| &by.comm));
 }
 
-/// An order of the socket in words.
-pub(crate) fn words(order: &Order) -> String {
-    // A prefix is any text until it is checked.
-    let cut = |prefix: &str| prefix.chars().take(80).collect::<String>();
-    match order {
-        Order::Set { prefix, window } => format!("set {} {window}", cut(prefix)),
-        Order::Freeze(prefix) => format!("freeze {}", cut(prefix)),
-        Order::Off(Some(prefix)) => format!("off {}", cut(prefix)),
-        Order::Off(None) => "off".to_owned(),
-        Order::Release(Some(prefix)) => format!("release {}", cut(prefix)),
-        Order::Release(None) => "release".to_owned(),
-        Order::Import(bytes) => format!("import of {} bytes", bytes.len()),
-        Order::Undo => "undo".to_owned(),
-        Order::Reload => "reload".to_owned(),
-        Order::Denied { what, .. } => what.clone(),
-        _ => unreachable!("a question changes nothing"),
-    }
-}
-
 /// An order that may be given.
 enum Checked {
     Change(Record),
@@ -296,7 +277,15 @@ impl Engine<'_> {
             Order::Release(None) => Act::ReleaseAll,
             Order::Undo => Act::Undo,
             Order::Denied { why, .. } => return Err(why.clone()),
-            _ => unreachable!("a question, or an order without a line"),
+            Order::Import(_) | Order::Reload => unreachable!("an order without a line"),
+            Order::Status
+            | Order::Orders
+            | Order::Prefixes(_)
+            | Order::Explain(_)
+            | Order::Plan(..)
+            | Order::Observation(_)
+            | Order::Observed(_)
+            | Order::Export => unreachable!("a question changes nothing"),
         };
         Ok(Checked::Change(Record { act, by: Some(by.clone()) }))
     }

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::api::{Answer, Content, Message, Order};
 use crate::engine::Engine;
 use crate::store::News;
-use crate::{clock, orders, view};
+use crate::{clock, view};
 
 /// Most requests that are answered between two other tasks.
 const MOST: usize = 64;
@@ -46,7 +46,8 @@ pub(crate) struct Effect {
 
 impl Waiting {
     pub(crate) fn new(Message { order, by, reply }: Message) -> Self {
-        Self { what: orders::words(&order), order, by, reply, effect: None }
+        let what = order.words().unwrap_or_default();
+        Self { what, order, by, reply, effect: None }
     }
 }
 

@@ -100,8 +100,8 @@ impl Routes {
         Ok(())
     }
 
-    /// Follows changes of the main table: routes whose path or metrics have changed take the new ones, routes that somebody has removed
-    /// come back, routes that have lost their path are removed. Answers with the number of changes. Call it every few seconds.
+    /// Follows changes of the main table: routes whose path or metrics have changed take the new ones, routes that another program
+    /// has removed come back, and routes that have lost their path are removed. Answers with the number of changes. Call it every few seconds.
     ///
     /// # Errors
     /// If `ip` fails.

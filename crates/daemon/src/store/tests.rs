@@ -297,7 +297,7 @@ fn orders_that_are_missing_altogether_are_missed() {
     open.wait(&mut reply).expect("done");
     let old = ground.disk.read(&ground.path("orders.journal")).expect("a file");
     open.close();
-    // Somebody brings the file of before.
+    // The operator brings back the file of before.
     for file in [Some(&old[..21]), None] {
         match file {
             Some(cut) => ground.disk.put(&ground.path("orders.journal"), cut),
