@@ -135,8 +135,10 @@ pub(crate) fn leave_out(flow: &mut Flow, count: &mut impl FnMut(u16, Kind)) {
             }
             sift.identical(file);
         }
-        sift.between_files();
-        sift.overlapping();
+        let overlapping = sift.overlapping();
+        sift.leave_out_shared(|files| overlapping.contains(&files));
+        sift.between_files(&overlapping);
+        sift.leave_out_shared(|_| true);
         sift.kinds
     };
     if kinds.iter().any(Option::is_some) {
@@ -468,32 +470,77 @@ impl<'a> Sift<'a> {
         }
     }
 
-    /// Leaves out what another file saw too.
-    fn between_files(&mut self) {
+    /// Those of `indices` that passed while `file` was written, `delay` nanoseconds earlier by its clock. Data that comes again before or
+    /// after that time is no copy of a packet of the file, but a retransmission.
+    fn during(&self, indices: &[u32], file: u16, delay: i128) -> Vec<u32> {
+        let mut times = self.order.iter().map(|&index| self.packet(index));
+        let first = times.find(|packet| packet.tap.file == file);
+        let last = times.rfind(|packet| packet.tap.file == file).or(first);
+        let (Some(first), Some(last)) = (first, last) else { return vec![] };
+        let passed = |index: &&u32| {
+            let at = i128::from(self.packet(**index).at.0) - delay;
+            i128::from(first.at.0) < at && at < i128::from(last.at.0)
+        };
+        indices.iter().filter(passed).copied().collect()
+    }
+
+    /// Leaves out what another file saw too, but for two of one place and one clock, whose copies are found by their times.
+    fn between_files(&mut self, overlapping: &[(u16, u16)]) {
         let files = self.files();
         for (place, &one) in files.iter().enumerate() {
             for &other in &files[place + 1..] {
-                self.between_two(one, other);
+                if !overlapping.contains(&(one, other)) {
+                    self.between_two(one, other);
+                }
             }
         }
     }
 
-    /// Leaves out identical packets with the same times in two files: two captures that overlap for a short time.
-    fn overlapping(&mut self) {
+    /// Packets that another file has with the same bytes and the same time, each with the two files.
+    fn shared(&self) -> Vec<(u32, (u16, u16))> {
         /// Two captures of an interface stamp a packet within this time.
         const AT_ONCE: Nanos = Nanos::from_micros(10);
         if self.files().len() < 2 {
-            return;
+            return vec![];
         }
         let mut indices = self.kept(|_| true);
         indices.sort_by(|&a, &b| self.identity(a).cmp(&self.identity(b)));
-        for pair in indices.windows(2) {
+        let pairs = indices.windows(2).filter_map(|pair| {
             let (packet, again) = (self.packet(pair[0]), self.packet(pair[1]));
-            let same = self.identity(pair[0]) == self.identity(pair[1]) && packet.tap.file != again.tap.file;
-            if same && again.at.saturating_sub(packet.at) <= AT_ONCE {
-                self.kinds[pair[1] as usize] = Some(Kind::OtherFile);
+            let (one, other) = (packet.tap.file, again.tap.file);
+            let same = self.identity(pair[0]) == self.identity(pair[1]) && one != other;
+            let at_once = again.at.saturating_sub(packet.at) <= AT_ONCE;
+            (same && at_once).then_some((pair[1], (one.min(other), one.max(other))))
+        });
+        pairs.collect()
+    }
+
+    /// Leaves out what two such files share.
+    fn leave_out_shared(&mut self, which: impl Fn((u16, u16)) -> bool) {
+        for (index, files) in self.shared() {
+            if which(files) {
+                self.kinds[index as usize] = Some(Kind::OtherFile);
             }
         }
+    }
+
+    /// Pairs of files that share nearly all packets of the time that both cover: captures of one place that overlap.
+    fn overlapping(&self) -> Vec<(u16, u16)> {
+        let mut shared = BTreeMap::<(u16, u16), usize>::new();
+        for (_, files) in self.shared() {
+            *shared.entry(files).or_default() += 1;
+        }
+        let times = |file: u16| {
+            self.order.iter().map(|&index| self.packet(index)).filter(move |packet| packet.tap.file == file)
+        };
+        let of_one_place = |&((one, other), shared): &((u16, u16), usize)| {
+            let span = |file| Some((times(file).next()?.at, times(file).next_back()?.at));
+            let (Some(a), Some(b)) = (span(one), span(other)) else { return false };
+            let both = a.0.max(b.0)..=a.1.min(b.1);
+            let within = |file| times(file).filter(|packet| both.contains(&packet.at)).count();
+            10 * shared >= 9 * within(one).min(within(other))
+        };
+        shared.into_iter().filter(of_one_place).map(|(files, _)| files).collect()
     }
 
     fn between_two(&mut self, one: u16, other: u16) {
@@ -510,9 +557,10 @@ impl<'a> Sift<'a> {
             [Some(data), None] => data,
             [None, answers] => -answers.unwrap_or(0),
         };
+        let delay = delays[0].or(delays[1]).unwrap_or(0);
         if nearer.unsigned_abs() < u128::from(STAMPED.0) {
             for (indices, pass) in [(&of[0][1], &passes[0][0]), (&of[1][1], &passes[1][0])] {
-                self.drop_all(indices, pass, |_, _| Kind::OtherFile);
+                self.drop_all(&self.during(indices, one, delay), pass, |_, _| Kind::OtherFile);
             }
             return;
         }
@@ -526,7 +574,10 @@ impl<'a> Sift<'a> {
             if most {
                 indices[left].iter().for_each(|&index| self.kinds[index as usize] = Some(Kind::OtherEnd));
             } else {
-                self.drop_all(&indices[left], &passes[keep], |_, _| Kind::OtherEnd);
+                let (file, delay) = if keep == 0 { (one, delay) } else { (other, -delay) };
+                self.drop_all(&self.during(&indices[left], file, delay), &passes[keep], |_, _| {
+                    Kind::OtherEnd
+                });
             }
         }
     }

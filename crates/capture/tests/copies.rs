@@ -288,6 +288,20 @@ fn captures_that_overlap_count_what_they_share_once() {
     }
 }
 
+/// The second file starts before the first ends, and has retransmissions of what the first saw.
+#[test]
+fn a_retransmission_after_the_end_of_another_file_is_no_copy() {
+    let once = frames(&Path { buffer: 20, segments: 1000, ..Path::default() }.run(), true);
+    let expected = read_frames(&once);
+    for starts in (0..once.len()).step_by(once.len() / 20) {
+        for ends in (starts..once.len()).step_by(once.len() / 20).skip(1) {
+            let capture = read_files(&[once[..ends].to_vec(), once[starts..].to_vec()]);
+            assert_eq!(capture.counts.copies.other_file, (ends - starts) as u64, "{starts} to {ends}");
+            assert_eq!(the_only(&capture).observed, the_only(&expected).observed, "{starts} to {ends}");
+        }
+    }
+}
+
 #[test]
 fn the_files_of_a_ring_share_nothing() {
     let packets = lossy();
