@@ -35,8 +35,8 @@ regenerate: packages-build packages-test ## rewrite every generated file of the 
 	cargo run --locked --package firstflight-scenario --example reference
 	cargo run --locked --package firstflight-gateway --example configuration_reference
 	cargo run --locked --package firstflight-results --example results_reference
-	cargo run --locked --package firstflight-study --example deploy
-	cargo run --locked --package firstflight-study --example sweep_reference
+	cargo run --locked --package firstflight-compare --example deploy
+	cargo run --locked --package firstflight-sweep --example sweep_reference
 	cargo run --locked --package firstflight-report --example scheme_plots
 	cargo test --locked --package firstflight-cli --bin firstflight -- --ignored write_the_reference
 	cargo test --locked --package firstflight-bpf --test all -- --ignored write_the_page

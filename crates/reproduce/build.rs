@@ -1,7 +1,7 @@
 //! Names the sources that measured values depend on, beyond those of a run's results, by the hash of their contents. And
 //! builds again when a paper changes: the papers are built in.
 
-include!("../study/sources.rs");
+include!("../sweep/sources.rs");
 
 /// The files that make metrics of runs.
 const FILES: [&str; 7] = ["cell.rs", "log.rs", "metric", "metric.rs", "number.rs", "observe.rs", "run.rs"];

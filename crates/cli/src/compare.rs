@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use firstflight::{Input, PathValues, Simulator, compare, files, parse_size};
+use firstflight_compare::advice::how::deployable;
+use firstflight_compare::{DEFAULT_STARTUPS, Limits, default_candidates, default_startups};
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
 use firstflight_scenario::{Candidate, Profile, clipped, nearest, quoted};
 use firstflight_schemes::catalogue::Schemes;
-use firstflight_study::advice::how::deployable;
-use firstflight_study::compare::{DEFAULT_STARTUPS, Limits, default_candidates, default_startups};
 
 use crate::arguments::{SEEDS, one_of, whole};
 use crate::failure::{Failure, wrong_at};

@@ -1,7 +1,7 @@
 //! A progress bar with the remaining time, shown only on a terminal.
 
+use firstflight_hosts::progress::Progress;
 use firstflight_report::printable;
-use firstflight_study::progress::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::interrupt;

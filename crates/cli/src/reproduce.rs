@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use firstflight_hosts::simulator::Simulator;
 use firstflight_report::Folder;
 use firstflight_report::reproduction::{
     IMAGES, RESULTS, VERDICTS, html, pages, picture_of, readings_file, readings_json, readings_page,
@@ -19,8 +20,7 @@ use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
 use firstflight_reproduce::sequential::{Replications, next};
 use firstflight_scenario::file::open;
 use firstflight_scenario::{clipped, nearest, quoted};
-use firstflight_study::simulator::Simulator;
-use firstflight_study::sweep::Damage;
+use firstflight_sweep::Damage;
 use serde::de::DeserializeOwned;
 
 use crate::arguments::{SEEDS, whole};

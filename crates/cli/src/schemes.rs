@@ -10,8 +10,8 @@ use firstflight_scenario::{
     Candidate, Error, PhaseSpec, Problem, Profile, SchemeSpec, Settings, nearest, quoted,
 };
 
+use firstflight_compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS, present};
 use firstflight_schemes::catalogue::Schemes;
-use firstflight_study::compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS, present};
 
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;

@@ -13,7 +13,7 @@ use firstflight::{Observe, Progress, Simulator};
 use firstflight_results::{SobolIndex, SweepResult};
 use firstflight_scenario::file::read_text;
 use firstflight_scenario::{Error, Problem, limits, quoted};
-use firstflight_study::sweep::{Dataset, Grid, MEASURES, Plan, State, ranges, totals, version};
+use firstflight_sweep::{Dataset, Grid, MEASURES, Plan, State, ranges, totals, version};
 
 use crate::arguments::whole;
 use crate::failure::{Failure, wrong_at};

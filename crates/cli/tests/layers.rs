@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 27] = [
+const LAYERS: [(&str, &[&str]); 30] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -27,14 +27,23 @@ const LAYERS: [(&str, &[&str]); 27] = [
     ("kernel", &["contract", "host", "schemes", "scenario", "kernel-face"]),
     ("sim", &["contract", "host", "schemes", "net", "paths"]),
     (
-        "study",
+        "hosts",
         &["contract", "host", "schemes", "net", "paths", "scenario", "script", "capture", "results", "sim"],
     ),
-    ("lab", &["contract", "host", "kernel", "net", "quic", "results", "scenario", "script", "sim", "study"]),
-    ("firstflight", &["contract", "schemes", "net", "capture", "scenario", "results", "study"]),
+    ("explain", &["contract", "net", "scenario", "capture", "hosts"]),
+    ("sweep", &["contract", "net", "scenario", "results", "hosts"]),
+    (
+        "compare",
+        &["contract", "schemes", "net", "scenario", "capture", "results", "hosts", "explain", "sweep"],
+    ),
+    ("lab", &["contract", "host", "kernel", "net", "quic", "results", "scenario", "script", "sim", "hosts"]),
+    (
+        "firstflight",
+        &["contract", "schemes", "net", "capture", "scenario", "results", "hosts", "sweep", "compare"],
+    ),
     ("accesslog", &["contract", "net", "paths", "scenario"]),
-    ("reproduce", &["contract", "schemes", "scenario", "results", "accesslog", "study"]),
-    ("report", &["results", "study", "reproduce"]),
+    ("reproduce", &["contract", "schemes", "scenario", "results", "accesslog", "hosts", "sweep"]),
+    ("report", &["results", "hosts", "sweep", "reproduce"]),
     ("playground", &["firstflight", "report"]),
     ("python", &["firstflight", "bpf", "results", "scenario", "report"]),
     (
@@ -52,7 +61,9 @@ const LAYERS: [(&str, &[&str]); 27] = [
             "accesslog",
             "bpf",
             "sim",
-            "study",
+            "hosts",
+            "sweep",
+            "compare",
             "kernel",
             "lab",
             "reproduce",
@@ -108,8 +119,8 @@ fn dependencies_follow_the_layers() {
 
 #[test]
 fn workspace_dependencies_are_found_in_a_manifest() {
-    let manifest = "[dependencies]\nfirstflight-study.workspace = true\nserde = \"1\"\n";
-    assert_eq!(depends_on(manifest), ["study"]);
+    let manifest = "[dependencies]\nfirstflight-hosts.workspace = true\nserde = \"1\"\n";
+    assert_eq!(depends_on(manifest), ["hosts"]);
 }
 
 /// A file of tests that no program has would never run.

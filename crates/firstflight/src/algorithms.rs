@@ -1,10 +1,10 @@
 //! The list of schemes and queues.
 
 use firstflight_contract::Signals;
+use firstflight_hosts::host::Host;
+use firstflight_hosts::simulator::Simulator;
 use firstflight_net::catalogue::DISCIPLINES;
 use firstflight_schemes::registry::SCHEMES;
-use firstflight_study::host::Host;
-use firstflight_study::simulator::Simulator;
 use serde::Serialize;
 
 /// A scheme or a queue, as `firstflight algorithms --json` lists it.

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use firstflight_compare::{Input, Limits, Request};
+use firstflight_hosts::host::Host;
+use firstflight_hosts::memory;
+use firstflight_hosts::progress::{Progress, Silent};
+use firstflight_hosts::simulator::Simulator;
+use firstflight_hosts::trace::record::Recording;
 use firstflight_results::CompareReport;
 use firstflight_scenario::quantity::parse_bytes;
 use firstflight_scenario::{Candidate, Error, Profile, Scenario};
 use firstflight_schemes::catalogue::Schemes;
-use firstflight_study::compare::{self, Input, Limits, Request};
-use firstflight_study::host::Host;
-use firstflight_study::memory;
-use firstflight_study::progress::{Progress, Silent};
-use firstflight_study::simulator::Simulator;
-use firstflight_study::trace::record::Recording;
 
 /// A comparison of the usual start-up schemes on a path, a scenario, a preset or a capture.
 ///
@@ -35,12 +35,12 @@ pub fn compare<'a>(input: impl Into<Input>) -> Compare<'a> {
         request: Request {
             input: input.into(),
             schemes: vec![],
-            sizes: compare::DEFAULT_SIZES.to_vec(),
+            sizes: firstflight_compare::DEFAULT_SIZES.to_vec(),
             profile: Profile::Linux,
-            runs: compare::DEFAULT_REPLICATIONS,
+            runs: firstflight_compare::DEFAULT_REPLICATIONS,
             seed: 1,
-            candidates: compare::DEFAULT_CANDIDATES,
-            breadth: compare::Breadth::All,
+            candidates: firstflight_compare::DEFAULT_CANDIDATES,
+            breadth: firstflight_compare::Breadth::All,
             search_seed: None,
             deployable: false,
             harm: true,
@@ -212,13 +212,13 @@ impl<'a> Compare<'a> {
     /// [`Error`] if the path is not known in full, a scheme cannot run on it, or the comparison takes more memory than the
     /// limit.
     pub fn execute(&self) -> Result<CompareReport, Error> {
-        compare::compare(self.host, &self.complete(), self.progress)
+        firstflight_compare::compare(self.host, &self.complete(), self.progress)
     }
 
     /// Number of networks of clients, each answered by itself and together as a mix, that a capture holds; 0 if the comparison
     /// is of a single path. Then [`Progress::stopped`] ends the comparison after the networks that are answered.
     pub fn networks(&self) -> usize {
-        compare::networks(&self.request)
+        firstflight_compare::networks(&self.request)
     }
 
     /// Checks that the memory of [`Compare::recordings`] is within the limit, before the comparison is made.
@@ -226,7 +226,7 @@ impl<'a> Compare<'a> {
     /// # Errors
     /// As [`Compare::execute`].
     pub fn check_recordings(&self) -> Result<(), Error> {
-        compare::admit_recordings(self.host, &self.complete())
+        firstflight_compare::admit_recordings(self.host, &self.complete())
     }
 
     /// Every packet and register of the replication nearest the median of each scheme and size, in the order of the
@@ -236,7 +236,7 @@ impl<'a> Compare<'a> {
     /// # Errors
     /// As [`Compare::execute`].
     pub fn recordings(&self, report: &CompareReport) -> Result<Vec<Recording>, Error> {
-        compare::recordings(self.host, &self.complete(), report)
+        firstflight_compare::recordings(self.host, &self.complete(), report)
     }
 
     /// Scenario and seed of the replication that trace number `place` of `report` shows. `report` is the answer of
@@ -245,7 +245,7 @@ impl<'a> Compare<'a> {
     /// # Errors
     /// As [`Compare::execute`], and if there is no such trace.
     pub fn shown_run(&self, report: &CompareReport, place: usize) -> Result<(Scenario, u64), Error> {
-        compare::shown_run(self.host, &self.complete(), report, place)
+        firstflight_compare::shown_run(self.host, &self.complete(), report, place)
     }
 
     /// The request, with the usual schemes if none are set.
@@ -254,8 +254,12 @@ impl<'a> Compare<'a> {
         if !request.schemes.is_empty() {
             return Cow::Borrowed(request);
         }
-        let schemes =
-            compare::default_candidates(&request.input, request.profile, self.host, request.deployable);
+        let schemes = firstflight_compare::default_candidates(
+            &request.input,
+            request.profile,
+            self.host,
+            request.deployable,
+        );
         Cow::Owned(Request { schemes, ..request.clone() })
     }
 }

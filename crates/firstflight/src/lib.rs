@@ -47,23 +47,23 @@ mod run;
 pub use algorithms::{Algorithm, KERNEL, QUIC, algorithms};
 pub use compare::{Compare, compare, parse_size};
 pub use firstflight_capture as capture;
+pub use firstflight_compare::{
+    DEFAULT_STARTUPS, DEFAULT_WINDOWS, Input, Known, Limits, inferred_path, present,
+};
+pub use firstflight_hosts::exhibit;
+pub use firstflight_hosts::host::{Host, Observe, Refusal};
+pub use firstflight_hosts::memory;
+pub use firstflight_hosts::progress::{Progress, Silent};
+pub use firstflight_hosts::run::over_time;
+pub use firstflight_hosts::simulator::{Simulator, Stoppable};
+pub use firstflight_hosts::trace::journey;
+pub use firstflight_hosts::trace::record as recording;
 pub use firstflight_results as results;
 pub use firstflight_scenario::{
     Candidate, Error, Limit, Loaded, Network, Profile, Scenario, SchemeSpec, Settings, Threshold, build,
     preset, quantity,
 };
-pub use firstflight_study::compare::{
-    DEFAULT_STARTUPS, DEFAULT_WINDOWS, Input, Known, Limits, inferred_path, present,
-};
-pub use firstflight_study::exhibit;
-pub use firstflight_study::host::{Host, Observe, Refusal};
-pub use firstflight_study::memory;
-pub use firstflight_study::progress::{Progress, Silent};
-pub use firstflight_study::run::over_time;
-pub use firstflight_study::simulator::{Simulator, Stoppable};
-pub use firstflight_study::sweep;
-pub use firstflight_study::trace::journey;
-pub use firstflight_study::trace::record as recording;
+pub use firstflight_sweep as sweep;
 pub use infer::infer;
 pub use path_values::{PathValues, parse_share};
 pub use run::{Run, run};

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use firstflight_contract::Nanos;
+use firstflight_hosts::host::Host;
+use firstflight_hosts::progress::{Progress, Silent};
+use firstflight_hosts::run::{self, RunOptions};
+use firstflight_hosts::simulator::Simulator;
+use firstflight_hosts::trace::record::Recording;
 use firstflight_results::{RunResult, SampleRow};
 use firstflight_scenario::{Error, Loaded};
-use firstflight_study::host::Host;
-use firstflight_study::progress::{Progress, Silent};
-use firstflight_study::run::{self, RunOptions};
-use firstflight_study::simulator::Simulator;
-use firstflight_study::trace::record::Recording;
 
 /// Runs a scenario once in the simulator, under its own seed.
 ///

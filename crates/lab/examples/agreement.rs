@@ -17,6 +17,8 @@ use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::{Nanos, Rate, Role};
+use firstflight_hosts::host::{Host, Observe};
+use firstflight_hosts::simulator::Simulator;
 use firstflight_kernel::Offer;
 use firstflight_lab::{Controls, Kernel, Quic, STOCK};
 use firstflight_net::random::Stream;
@@ -24,8 +26,6 @@ use firstflight_report::figure::{Axis, Figure, Mark, Panel, Pattern, Point, Shap
 use firstflight_results::FlowResult;
 use firstflight_scenario::{LinkTrace, Network, Profile, Scenario, parse};
 use firstflight_schemes::registry::SCHEMES;
-use firstflight_study::host::{Host, Observe};
-use firstflight_study::simulator::Simulator;
 use serde::{Deserialize, Serialize};
 
 /// Times that a run is tried again on a machine that was too busy.

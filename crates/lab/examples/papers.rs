@@ -7,11 +7,11 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use firstflight_hosts::host::{Host, Observe};
+use firstflight_hosts::simulator::Simulator;
 use firstflight_lab::{Controls, Kernel};
 use firstflight_results::{FlowResult, RunResult};
 use firstflight_scenario::{Scenario, parse};
-use firstflight_study::host::{Host, Observe};
-use firstflight_study::simulator::Simulator;
 
 /// Times that a run is tried again on a machine that was too busy.
 const PATIENCE: usize = 3;

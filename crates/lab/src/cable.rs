@@ -8,9 +8,9 @@ use std::thread::{self, JoinHandle};
 
 use etherparse::Ipv4HeaderSlice;
 use firstflight_contract::Nanos;
+use firstflight_hosts::network::build;
 use firstflight_results::Validity;
 use firstflight_scenario::Scenario;
-use firstflight_study::network::build;
 
 use crate::emulator::realtime::{Emulated, Observer, Way, emulate};
 use crate::need::Need;

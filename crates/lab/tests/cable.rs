@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Instant;
 
+use firstflight_hosts::host::{Host, Observe};
+use firstflight_hosts::simulator::Simulator;
 use firstflight_lab::{Cable, check};
-use firstflight_study::host::{Host, Observe};
-use firstflight_study::simulator::Simulator;
 
 const SCENARIO: &str = r#"
     duration = "30 s"

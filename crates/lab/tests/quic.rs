@@ -1,9 +1,9 @@
 //! QUIC as a host of scenarios.
 
+use firstflight_hosts::host::{Host, Observe, Refusal};
+use firstflight_hosts::simulator::Simulator;
 use firstflight_lab::Quic;
 use firstflight_results::RunResult;
-use firstflight_study::host::{Host, Observe, Refusal};
-use firstflight_study::simulator::Simulator;
 
 fn run(host: &dyn Host, text: &str) -> Result<RunResult, Refusal> {
     let scenario = firstflight_scenario::parse(text, "test.toml").expect("a valid scenario").scenario;

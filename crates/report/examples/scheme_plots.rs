@@ -7,13 +7,13 @@ use std::collections::btree_map::Entry;
 use std::fs::read_to_string;
 use std::path::PathBuf;
 
+use firstflight_hosts::exhibit::{exhibit, shown, stem, with_scheme};
+use firstflight_hosts::host::FlowOverTime;
+use firstflight_hosts::run::over_time;
+use firstflight_hosts::simulator::Simulator;
 use firstflight_report::figure::{BASELINE, scheme};
 use firstflight_scenario::{Error, SchemeSpec};
 use firstflight_schemes::scheme::Info;
-use firstflight_study::exhibit::{exhibit, shown, stem, with_scheme};
-use firstflight_study::host::FlowOverTime;
-use firstflight_study::run::over_time;
-use firstflight_study::simulator::Simulator;
 
 /// Path of a folder of the repository.
 pub(crate) fn folder(name: &str) -> PathBuf {

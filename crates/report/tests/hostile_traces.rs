@@ -1,11 +1,11 @@
 //! Traces of connections whose names try to end a record, a block or a line.
 
 use crate::hostile;
+use firstflight_hosts::run::{RunOptions, trace};
+use firstflight_hosts::simulator::Simulator;
+use firstflight_hosts::trace::record::Recording;
 use firstflight_report::{Vantage, pcapng, qlog};
 use firstflight_scenario::parse;
-use firstflight_study::run::{RunOptions, trace};
-use firstflight_study::simulator::Simulator;
-use firstflight_study::trace::record::Recording;
 use serde_json::Value;
 
 fn recorded() -> Recording {

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use firstflight_hosts::progress::Silent;
+use firstflight_hosts::simulator::Simulator;
 use firstflight_report::reproduction::{
     RESULTS, VERDICTS, pages, readings_file, readings_json, readings_page, readings_stem, results, verdicts,
 };
@@ -15,8 +17,6 @@ use firstflight_reproduce::judge::{Verdict, judge};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::readings::Scores;
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
-use firstflight_study::progress::Silent;
-use firstflight_study::simulator::Simulator;
 
 const AGAIN: &str = "run `make reproduction`, or `make reproduction-pages` if only texts have changed";
 

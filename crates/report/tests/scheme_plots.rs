@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::fs::{read_dir, read_to_string};
 
 use self::example::{Pictures, folder, images};
+use firstflight_hosts::exhibit::{shown, stem};
+use firstflight_hosts::simulator::Simulator;
 use firstflight_schemes::registry::SCHEMES;
-use firstflight_study::exhibit::{shown, stem};
-use firstflight_study::simulator::Simulator;
 
 /// Largest size of a picture, bytes.
 const MOST: usize = 30_000;

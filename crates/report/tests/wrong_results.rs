@@ -7,7 +7,7 @@ use firstflight_report::reproduction::{html, pages, picture_of};
 use firstflight_reproduce::evidence::Evidence;
 use firstflight_reproduce::judge::judge;
 use firstflight_reproduce::library::Library;
-use firstflight_study::sweep::{Array, Dimension};
+use firstflight_sweep::{Array, Dimension};
 
 fn published() -> Evidence {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction/results.json");

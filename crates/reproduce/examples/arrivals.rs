@@ -6,10 +6,10 @@
 use std::process::ExitCode;
 
 use firstflight_contract::Nanos;
+use firstflight_hosts::network::build;
 use firstflight_reproduce::library::Library;
 use firstflight_scenario::{Scenario, nearest};
-use firstflight_study::network::build;
-use firstflight_study::sweep::{Axis, Sweep};
+use firstflight_sweep::{Axis, Sweep};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

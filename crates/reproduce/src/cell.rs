@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 use firstflight_scenario::quantity::parse_time;
 use firstflight_scenario::{Scenario, nearest};
-use firstflight_study::sweep::{Document, Sweep, digest, work, wrong};
+use firstflight_sweep::{Document, Sweep, digest, work, wrong};
 
 use crate::PaperError;
 use crate::experiment::Experiment;

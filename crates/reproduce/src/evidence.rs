@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_study::sweep::Array;
+use firstflight_sweep::Array;
 use serde::{Deserialize, Serialize};
 
 use crate::expression::Source;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_study::sweep::Axis;
+use firstflight_sweep::Axis;
 use serde::Deserialize;
 
 use crate::metric::Metric;

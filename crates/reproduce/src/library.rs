@@ -6,7 +6,7 @@ use std::path::Path;
 
 use firstflight_scenario::file::read_text;
 use firstflight_scenario::nearest;
-use firstflight_study::sweep::wrong;
+use firstflight_sweep::wrong;
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

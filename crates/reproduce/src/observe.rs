@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_contract::Nanos;
+use firstflight_hosts::host::{FlowChoice, FlowOverTime, Host, LinkReadings, Observe};
+use firstflight_hosts::memory::{Estimate, READING};
 use firstflight_scenario::Scenario;
-use firstflight_study::host::{FlowChoice, FlowOverTime, Host, LinkReadings, Observe};
-use firstflight_study::memory::{Estimate, READING};
-use firstflight_study::sweep::{within, wrong};
+use firstflight_sweep::{within, wrong};
 use serde::{Deserialize, Serialize};
 
 use crate::PaperError;

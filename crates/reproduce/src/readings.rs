@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_study::host::Host;
-use firstflight_study::progress::Progress;
-use firstflight_study::sweep::{Axis, wrong};
+use firstflight_hosts::host::Host;
+use firstflight_hosts::progress::Progress;
+use firstflight_sweep::{Axis, wrong};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use firstflight_contract::Nanos;
-use firstflight_study::host::{Host, Refusal};
-use firstflight_study::memory::{self, Estimate};
-use firstflight_study::progress::Progress;
-use firstflight_study::sweep::{self, Array, Axis, Dimension, Task, digest, execute, within, wrong};
+use firstflight_hosts::host::{Host, Refusal};
+use firstflight_hosts::memory::{self, Estimate};
+use firstflight_hosts::progress::Progress;
+use firstflight_sweep::{self as sweep, Array, Axis, Dimension, Task, digest, execute, within, wrong};
 
 use crate::PaperError;
 use crate::cell::{Cell, cells, grid};

@@ -1,6 +1,6 @@
 //! The target list: every number, order and claim of the papers, one line each.
 
-use firstflight_study::sweep::wrong;
+use firstflight_sweep::wrong;
 
 use crate::PaperError;
 

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use firstflight_hosts::progress::{Progress, Silent};
+use firstflight_hosts::simulator::Simulator;
 use firstflight_reproduce::checked::{Outcome, Paired};
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::judge::{Judged, Verdict, judge};
 use firstflight_reproduce::library::Library;
 use firstflight_reproduce::readings::score;
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
-use firstflight_study::progress::{Progress, Silent};
-use firstflight_study::simulator::Simulator;
 
 /// From 5 s on, datagrams of 1000 bytes at half of the link's 10 Mbit/s. And a transfer of 31 packets from an initial window
 /// of one packet: five rounds of 100 ms.

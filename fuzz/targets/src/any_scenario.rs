@@ -5,10 +5,10 @@ use firstflight::Run;
 use firstflight::results::{RunResult, Table, violations};
 use firstflight_anyscenario::{Written, written};
 use firstflight_contract::Nanos;
+use firstflight_hosts::network::build;
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::outcome::simulate_observed;
-use firstflight_study::network::build;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 

@@ -1,7 +1,7 @@
 //! Any text as the grid of a sweep: an error in one line, or a grid that is equal after writing and reading it again, and whose work
 //! is divided into parts without a gap.
 
-use firstflight_study::sweep::{Error, Grid, Plan};
+use firstflight_sweep::{Error, Grid, Plan};
 
 use crate::{Form, Target, text};
 

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use firstflight_contract::{Nanos, Role};
+use firstflight_hosts::driven::{Driven, Output};
+use firstflight_hosts::network::build;
 use firstflight_scenario::scheme::labels_of;
 use firstflight_scenario::{Profile, parse};
 use firstflight_script::{Event, Line};
 use firstflight_sim::config::FlowConfig;
-use firstflight_study::driven::{Driven, Output};
-use firstflight_study::network::build;
 
 use crate::draw::Draw;
 use crate::finite::assert_finite;

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use firstflight_hosts::progress::Silent;
+use firstflight_hosts::simulator::Simulator;
 use firstflight_reproduce::evidence::{Evidence, Provenance};
 use firstflight_reproduce::run::{Selection, Store, run as reproduce};
-use firstflight_study::progress::Silent;
-use firstflight_study::simulator::Simulator;
 use sha2::{Digest, Sha256};
 
 use crate::results::{library, presented};

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use firstflight_results::SobolIndex;
-use firstflight_study::sweep::Plan;
+use firstflight_sweep::Plan;
 use serde::Deserialize;
 use serde_json::json;
 

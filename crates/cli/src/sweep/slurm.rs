@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use firstflight::Progress;
 use firstflight_contract::Nanos;
+use firstflight_hosts::progress::Silent;
 use firstflight_scenario::quantity::parse_time;
 use firstflight_scenario::quoted;
 use firstflight_scenario::seconds::Seconds;
-use firstflight_study::progress::Silent;
 
 use super::{Work, jobs};
 use crate::failure::{Failure, wrong_at};

@@ -8,10 +8,10 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use firstflight_capture::{Capture, Next, Reader, first_packet_time, unpacked_head};
+use firstflight_compare::is_capture;
+use firstflight_hosts::progress::Progress;
 use firstflight_results::InputFile;
 use firstflight_scenario::{Error, file};
-use firstflight_study::compare::is_capture;
-use firstflight_study::progress::Progress;
 use sha2::{Digest, Sha256};
 
 use super::rings::{self, Ring, ring};
@@ -259,7 +259,7 @@ impl<R: Read> Read for Observed<'_, R> {
 mod tests {
     use std::io::Cursor;
 
-    use firstflight_study::progress::Silent;
+    use firstflight_hosts::progress::Silent;
 
     use super::*;
 

@@ -7,11 +7,11 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
+use firstflight_compare::{Input, Known};
+use firstflight_hosts::progress::Progress;
 use firstflight_scenario::preset::{PRESETS, preset};
 use firstflight_scenario::{Error, load_with, nearest};
 use firstflight_schemes::catalogue::Schemes;
-use firstflight_study::compare::{Input, Known};
-use firstflight_study::progress::Progress;
 
 pub use captures::{STANDARD_INPUT, head, is_one, names_captures, read};
 

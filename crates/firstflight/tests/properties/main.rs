@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use firstflight::results::{CompareReport, Comparison, RunResult, Table, violations};
 use firstflight::{Run, Simulator, compare};
 use firstflight_anyscenario::{Written, written};
+use firstflight_hosts::network::build;
 use firstflight_scenario::{Candidate, Draws as _, Loaded, parse};
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::begun::{Begun, Times};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::outcome::{simulate, simulate_observed};
-use firstflight_study::network::build;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 

@@ -291,8 +291,8 @@ impl<T: Copy> Network<T> {
 #[cfg(test)]
 mod tests {
     use firstflight_contract::Nanos;
+    use firstflight_hosts::network::build;
     use firstflight_sim::outcome::simulate;
-    use firstflight_study::network::build;
 
     use super::*;
 

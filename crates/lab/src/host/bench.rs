@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use firstflight_hosts::network::Built;
 use firstflight_results::Validity;
 use firstflight_sim::outcome::Outcome;
 use firstflight_sim::sender::app::AppConfig;
-use firstflight_study::network::Built;
 
 use super::Failure;
 use super::plan::{Group, Plan};

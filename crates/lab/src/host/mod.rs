@@ -7,15 +7,15 @@ use std::fmt;
 use std::io;
 
 use firstflight_contract::{Nanos, Signals};
+use firstflight_hosts::host::{Host, LinkReadings, Observe, Refusal, Run};
+use firstflight_hosts::memory::Estimate;
+use firstflight_hosts::network::{Built, build};
+use firstflight_hosts::rows::run_result;
+use firstflight_hosts::trace::capture::Capture;
+use firstflight_hosts::trace::record::Recording;
 use firstflight_results::Validity;
 use firstflight_scenario::{Reads, Scenario};
 use firstflight_sim::outcome::Outcome;
-use firstflight_study::host::{Host, LinkReadings, Observe, Refusal, Run};
-use firstflight_study::memory::Estimate;
-use firstflight_study::network::{Built, build};
-use firstflight_study::rows::run_result;
-use firstflight_study::trace::capture::Capture;
-use firstflight_study::trace::record::Recording;
 
 use crate::congestion_control::{CongestionControl, STOCK};
 use crate::emulator::lateness::invalid;

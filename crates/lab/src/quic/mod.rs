@@ -7,16 +7,16 @@ mod flow;
 mod plan;
 
 use firstflight_contract::Signals;
+use firstflight_hosts::host::{Host, Observe, Refusal, Run};
+use firstflight_hosts::memory::Estimate;
+use firstflight_hosts::network::{Built, build};
+use firstflight_hosts::rows::run_result;
+use firstflight_hosts::trace::record::Recording;
 use firstflight_quic::OFFERED;
 use firstflight_quic::transfer::Credentials;
 use firstflight_results::Validity;
 use firstflight_scenario::Scenario;
 use firstflight_sim::outcome::Outcome;
-use firstflight_study::host::{Host, Observe, Refusal, Run};
-use firstflight_study::memory::Estimate;
-use firstflight_study::network::{Built, build};
-use firstflight_study::rows::run_result;
-use firstflight_study::trace::record::Recording;
 
 use crate::emulator::network::{Entry, Fate, Network};
 use flow::{Flow, Side};

@@ -1,12 +1,12 @@
 //! Settings of a QUIC transfer from a scenario. A key that QUIC or quinn cannot honour is refused.
 
+use firstflight_hosts::host::Refusal;
+use firstflight_hosts::network::place;
 use firstflight_quic::Scheme;
 use firstflight_scenario::{
     DataInSyn, FlowGroup, Growth, IdleRestart, Network, Packet, PartialAcks, Profile, Queue, Reads, Recovery,
     Scenario, Source,
 };
-use firstflight_study::host::Refusal;
-use firstflight_study::network::place;
 
 use super::HEADERS;
 use crate::congestion_control::needs_plan;

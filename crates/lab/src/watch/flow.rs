@@ -265,7 +265,7 @@ mod tests {
         );
         let scenario = firstflight_scenario::parse(&text, "test.toml").expect("a valid scenario").scenario;
         let built =
-            firstflight_study::network::build(&scenario, 1, Nanos(100 * MS)).expect("it can be built");
+            firstflight_hosts::network::build(&scenario, 1, Nanos(100 * MS)).expect("it can be built");
         Flow::new(&built.network.flows[0], 100 * MS)
     }
 

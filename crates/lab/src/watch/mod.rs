@@ -10,10 +10,10 @@ mod trace;
 
 use std::sync::Arc;
 
+use firstflight_hosts::network::Built;
+use firstflight_hosts::trace::record::FlowRecording;
 use firstflight_results::SampleRow;
 use firstflight_sim::outcome::FlowOutcome;
-use firstflight_study::network::Built;
-use firstflight_study::trace::record::FlowRecording;
 
 use crate::congestion_control::CongestionControl;
 use crate::emulator::realtime::{Observer, Way};

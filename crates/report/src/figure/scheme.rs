@@ -1,6 +1,6 @@
 //! The figure of a scheme: its window and its queue over time.
 
-use firstflight_study::host::FlowOverTime;
+use firstflight_hosts::host::FlowOverTime;
 
 use super::{Axis, Course, Figure, Mark, Panel, Pattern, Point, Shape, Spacing, Stroke, Tone};
 

@@ -1,10 +1,10 @@
 //! A figure of a paper, drawn from measured values, with the points that the paper prints and those of ns-2.
 
+use firstflight_hosts::stats::mean_ci95;
 use firstflight_reproduce::checked::first_seeds;
 use firstflight_reproduce::figure::{Figure as Described, Panel as DescribedPanel};
 use firstflight_reproduce::judge::Bench;
-use firstflight_study::stats::mean_ci95;
-use firstflight_study::sweep::Array;
+use firstflight_sweep::Array;
 
 use crate::figure::{Axis, Course, Figure, Mark, Panel, Pattern, Point, Shape, Spacing, Stroke, Tone};
 

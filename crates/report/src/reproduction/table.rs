@@ -1,9 +1,9 @@
 //! A table of a paper, beside the measured values.
 
+use firstflight_hosts::stats::mean_ci95;
 use firstflight_reproduce::checked::first_seeds;
 use firstflight_reproduce::figure::Table;
 use firstflight_reproduce::judge::Bench;
-use firstflight_study::stats::mean_ci95;
 
 use super::markdown::cell;
 

@@ -6,7 +6,7 @@ mod qlog;
 
 use std::collections::BTreeSet;
 
-use firstflight_study::trace::record::Recording;
+use firstflight_hosts::trace::record::Recording;
 
 use crate::output::{Folder, OutputError};
 pub use pcapng::pcapng;

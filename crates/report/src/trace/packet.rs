@@ -2,7 +2,7 @@
 
 use etherparse::TcpOptionElement as Opt;
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
-use firstflight_study::trace::record::{AckArrival, Data, FlowRecording};
+use firstflight_hosts::trace::record::{AckArrival, Data, FlowRecording};
 
 /// Initial sequence numbers of the sender and of the receiver; arbitrary.
 const ISS: u32 = 0x1000_0000;

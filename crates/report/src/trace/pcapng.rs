@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use firstflight_study::trace::record::{Event, Recording};
+use firstflight_hosts::trace::record::{Event, Recording};
 
 use super::packet::{Captured, Packets};
 

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use firstflight_study::trace::record::{AckArrival, Data, Event, FlowRecording, Metrics, Recording};
+use firstflight_hosts::trace::record::{AckArrival, Data, Event, FlowRecording, Metrics, Recording};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! Evaluation of expressions.
 
-use firstflight_study::sweep::Array;
+use firstflight_sweep::Array;
 
 use super::{Expression, Function, Label, Operator};
 
@@ -200,7 +200,7 @@ fn steps(function: Function, array: &Array, axis: Option<&str>) -> Result<Array,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstflight_study::sweep::Axis;
+    use firstflight_sweep::Axis;
 
     use crate::expression::parse;
 

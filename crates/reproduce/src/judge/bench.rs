@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_study::sweep::Array;
+use firstflight_sweep::Array;
 
 use crate::evidence::Measurements;
 use crate::expression::{Expression, Label, Reading, Source, find};

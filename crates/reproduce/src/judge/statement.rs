@@ -1,7 +1,7 @@
 //! One statement against the measured values: its outcome at each point, with the margin that its word asks for.
 
-use firstflight_study::stats::{mean_ci95, t_975};
-use firstflight_study::sweep::Array;
+use firstflight_hosts::stats::{mean_ci95, t_975};
+use firstflight_sweep::Array;
 
 use super::{Bench, MOST_SEEDS};
 use crate::checked::{Checked, Outcome, Paired, PointOf, Ratio, Share};

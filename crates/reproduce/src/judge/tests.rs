@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use firstflight_study::sweep::{Array, Axis};
+use firstflight_sweep::{Array, Axis};
 
 use super::*;
 use crate::evidence::Measured;

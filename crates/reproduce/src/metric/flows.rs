@@ -1,9 +1,9 @@
 //! Metrics of flows: a value of every flow, and their combination.
 
+use firstflight_hosts::stats::quantile;
 use firstflight_results::{FlowResult, RunResult};
 use firstflight_scenario::Scenario;
-use firstflight_study::stats::quantile;
-use firstflight_study::sweep::leading_number;
+use firstflight_sweep::leading_number;
 
 use super::time::delivered_by;
 use super::{Filter, Measured, Metric, Names, Over, Take, scenario, seconds};

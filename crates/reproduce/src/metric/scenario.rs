@@ -4,7 +4,7 @@ use firstflight_scenario::quantity::parse_time;
 use firstflight_scenario::seconds::Seconds;
 use firstflight_scenario::{FlowGroup, Limit, Network, Path, Scenario};
 use firstflight_schemes::scheme::Value;
-use firstflight_study::sweep::leading_number;
+use firstflight_sweep::leading_number;
 
 use super::{Measured, Metric, Take};
 

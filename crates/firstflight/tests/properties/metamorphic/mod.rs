@@ -15,13 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_anyscenario::{Written, written};
 use firstflight_contract::Nanos;
+use firstflight_hosts::network::build;
 use firstflight_scenario::{Loaded, Scenario, parse};
 use firstflight_sim::audit::{Event, Recorder};
 use firstflight_sim::config::{LinkConfig, Network, QueueConfig};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::Seen;
 use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
-use firstflight_study::network::build;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{
     Config, FileFailurePersistence, RngSeed, TestCaseError, TestCaseResult, TestError, TestRunner,

@@ -3,9 +3,9 @@
 use super::{Held, Tally, assert_same, draw, fresh_name, has_ties, hashes_flows, hold, run, shares_state};
 use firstflight_anyscenario::written;
 use firstflight_contract::Nanos;
+use firstflight_hosts::network::build;
 use firstflight_sim::config::{FlowConfig, LinkConfig, Network, Sharing, UdpConfig};
 use firstflight_sim::outcome::{FlowOutcome, Outcome, simulate};
-use firstflight_study::network::build;
 use proptest::prelude::*;
 
 #[test]

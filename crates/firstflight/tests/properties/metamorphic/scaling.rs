@@ -7,10 +7,10 @@
 
 use super::{Tally, assert_same, draw};
 use firstflight_contract::{Nanos, Rate};
+use firstflight_hosts::network::build;
 use firstflight_scenario::parse;
 use firstflight_sim::config::Network;
 use firstflight_sim::outcome::{Outcome, simulate};
-use firstflight_study::network::build;
 use proptest::prelude::*;
 use proptest::sample::select;
 

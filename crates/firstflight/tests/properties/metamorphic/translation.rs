@@ -2,11 +2,11 @@
 
 use super::{Held, assert_same, hold};
 use firstflight_contract::Nanos;
+use firstflight_hosts::network::build;
 use firstflight_net::router::RouterConfig;
 use firstflight_scenario::parse;
 use firstflight_sim::config::{Network, QueueConfig};
 use firstflight_sim::outcome::{Outcome, simulate};
-use firstflight_study::network::build;
 
 /// A whole number of all periods that the simulator counts from time zero: ticks and timer buckets of Linux (8^6 of 4 ms),
 /// ticks of ns-2 and jiffies, 200 ms of VCP and Quick-Start, samples of a second and averages of a minute.

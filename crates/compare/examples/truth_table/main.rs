@@ -1,0 +1,249 @@
+//! Accuracy of transfer times forecast from captures, compared with the times of a Linux kernel:
+//!
+//! ```text
+//! cargo run --release -p firstflight-compare --example truth_table -- DIR… [--captured KB,…] [--sample N] [--together N]
+//!     [--components NAME,…] [--true-path] [--advice | --fastest] [--brief] [--markdown FILE]
+//! ```
+//!
+//! DIR contains captures named `path-control-size.pcap` or `….pcap.gz`, and further repeats `path-control-size-1.pcap`;
+//! `truth.csv` is in DIR or its parent. Without options every transfer measured on a path is forecast from every capture
+//! of that path. `--captured` takes only captures of these sizes, `--sample` at most N of each path: one of each transfer,
+//! by turns of its first and its later repeats. `--together` forecasts from N captures of a path at once: each with those
+//! that follow in the order of control and size. `--components` shows what the ranges of single captures consist of. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
+//! separates errors of the model from errors of the inference. `--advice` prints the gains of the starts that are recommended, forecast
+//! and on the kernel, with the default limits of loss and harm, `--fastest` without limits; controls in `truth.csv` have settings then, as
+//! `cubic@iw30+paced`. `--brief` omits single captures, starts and sizes. `--markdown` writes the
+//! tables into the block of FILE that is marked as generated; with `--together`, the first table into a block of its own.
+
+mod advice;
+mod controls;
+mod forecast;
+mod kinds;
+mod score;
+mod table;
+mod text;
+mod truth;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use firstflight_compare::{Breadth, Limits};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use controls::{Ask, Controls};
+use forecast::{from_capture, on_true_path};
+use truth::{Transfer, TruePath};
+
+/// Command-line options.
+struct Options {
+    folders: Vec<PathBuf>,
+    /// Sizes of the captures, bytes; empty for all.
+    captured: Vec<u64>,
+    /// Most captures of each path.
+    sample: Option<usize>,
+    /// Captures that are read as one.
+    together: usize,
+    /// Names of captures, without their endings, whose ranges are taken apart.
+    components: Vec<String>,
+    true_path: bool,
+    /// Limits of the advice, if that is asked for.
+    advice: Option<Limits>,
+    brief: bool,
+    markdown: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let done = options(std::env::args().skip(1)).and_then(|options| {
+        let text = tables(&options)?;
+        match &options.markdown {
+            Some(file) => write_block(file, block(&options), &text),
+            None => {
+                print!("{text}");
+                Ok(())
+            }
+        }
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
+    let mut options = Options {
+        folders: vec![],
+        captured: vec![],
+        sample: None,
+        together: 1,
+        components: vec![],
+        true_path: false,
+        advice: None,
+        brief: false,
+        markdown: None,
+    };
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--captured" => options.captured = sizes(words.next())?,
+            "--sample" => {
+                let number = words.next().and_then(|word| word.parse().ok()).filter(|number| *number > 0);
+                options.sample = Some(number.ok_or("--sample: expected a number of captures")?);
+            }
+            "--together" => {
+                let number = words.next().and_then(|word| word.parse().ok()).filter(|number| *number > 0);
+                options.together = number.ok_or("--together: expected a number of captures")?;
+            }
+            "--components" => {
+                let names = words
+                    .next()
+                    .ok_or("--components: expected names of captures, as p2-bbr-1000KB,v3-reno-1000KB")?;
+                options.components = names.split(',').map(str::to_owned).collect();
+            }
+            "--true-path" => options.true_path = true,
+            "--advice" => options.advice = Some(Limits::default()),
+            "--fastest" => options.advice = Some(Limits { fastest: true, ..Limits::default() }),
+            "--brief" => options.brief = true,
+            "--markdown" => {
+                let file = words.next().ok_or("--markdown: expected a file with a generated block")?;
+                options.markdown = Some(file.into());
+            }
+            flag if flag.starts_with('-') => {
+                return Err(format!(
+                    "{flag}: expected folders, --captured KB,…, --sample N, --together N, \
+                     --components NAME,…, --true-path, --advice, --fastest, --brief, --markdown FILE"
+                ));
+            }
+            folder => options.folders.push(folder.into()),
+        }
+    }
+    if options.folders.is_empty() {
+        return Err("expected a folder with captures and truth.csv".into());
+    }
+    Ok(options)
+}
+
+/// Sizes in bytes from a list in KB.
+fn sizes(list: Option<String>) -> Result<Vec<u64>, String> {
+    let parsed = |size: &str| size.parse::<u64>().ok().map(|size| 1000 * size);
+    let sizes = list.as_deref().map(|list| list.split(',').map(parsed).collect::<Option<Vec<u64>>>());
+    sizes.flatten().ok_or_else(|| "--captured: expected sizes in KB, as 1000,3000".into())
+}
+
+fn tables(options: &Options) -> Result<String, String> {
+    let paths = options.folders.iter().map(|folder| truth::read(folder));
+    let paths = paths.collect::<Result<Vec<_>, _>>()?.concat();
+    let controls = Controls::of(paths.iter());
+    let true_paths =
+        || paths.iter().filter_map(|path| Some((path, on_true_path(path, &controls)?))).collect::<Vec<_>>();
+    if options.true_path {
+        return Ok(text::true_path(&true_paths(), &controls));
+    }
+    if !options.components.is_empty() {
+        return components(&paths, &controls, &options.components);
+    }
+    let chosen: Vec<_> = paths.iter().flat_map(|path| chosen(path, options)).collect();
+    let bar = bar(chosen.len());
+    let mut captures = vec![];
+    // One after the other: each has all cores, and its time is that of a user.
+    for (path, transfer, files) in chosen {
+        captures.push(from_capture(
+            path,
+            transfer,
+            &files,
+            &controls,
+            Ask { advice: options.advice, ..Ask::TIMES },
+        ));
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if options.advice.is_some() {
+        return Ok(advice::tables(&captures, &controls, options.brief));
+    }
+    Ok(match options.together {
+        1 => text::whole(&captures, &paths, &true_paths(), &controls, options.brief),
+        _ => text::together(&captures),
+    })
+}
+
+/// The components of the ranges of these captures.
+fn components(paths: &[TruePath], controls: &Controls, names: &[String]) -> Result<String, String> {
+    let find = |name: &String| {
+        let files = paths.iter().flat_map(|path| {
+            let of = move |one: &'_ Transfer| -> Vec<PathBuf> { one.captures.clone() };
+            path.transfers.iter().flat_map(move |one| of(one).into_iter().map(move |file| (path, one, file)))
+        });
+        let mut named = files.filter(|(.., file)| text::stem(file) == *name);
+        named.next().ok_or_else(|| format!("--components: no capture {name}"))
+    };
+    let found = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let bar = bar(3 * found.len());
+    let mut rows = vec![];
+    for (path, transfer, file) in &found {
+        rows.push([Breadth::Path, Breadth::Kind, Breadth::All].map(|breadth| {
+            let forecast = from_capture(path, transfer, &[file], controls, Ask { breadth, advice: None });
+            bar.inc(1);
+            forecast
+        }));
+    }
+    bar.finish_and_clear();
+    Ok(text::components(&rows))
+}
+
+/// A path, one of its captured transfers, and the captures from which to forecast: the first is of that transfer.
+type Chosen<'a> = (&'a TruePath, &'a Transfer, Vec<&'a Path>);
+
+/// The captures of a path that the options ask for.
+fn chosen<'a>(path: &'a TruePath, options: &Options) -> Vec<Chosen<'a>> {
+    let wanted =
+        |transfer: &&Transfer| options.captured.is_empty() || options.captured.contains(&transfer.bytes);
+    let transfers = path.transfers.iter().filter(wanted);
+    let captured: Vec<&Transfer> = transfers.filter(|one| !one.captures.is_empty()).collect();
+    let most = captured.iter().map(|one| one.captures.len()).sum();
+    // The repeats of a transfer take turns.
+    let file = |place: usize, repeat: usize| {
+        let one = captured[place % captured.len()];
+        one.captures[repeat % one.captures.len()].as_path()
+    };
+    let each = |(place, repeat): (usize, usize)| {
+        let files = (0..options.together.min(most)).map(|more| file(place + more, repeat + more)).collect();
+        (path, captured[place], files)
+    };
+    let Some(sample) = options.sample else {
+        let repeats = |place: usize| (0..captured[place].captures.len()).map(move |repeat| (place, repeat));
+        return (0..captured.len()).flat_map(repeats).map(each).collect();
+    };
+    let count = sample.min(captured.len());
+    (0..count).map(|index| each((index * captured.len() / count, index))).collect()
+}
+
+/// Progress bar over captures, if standard error is a terminal.
+fn bar(captures: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("captures {wide_bar} {pos}/{len}, {eta} left");
+    ProgressBar::new(captures as u64).with_style(style.expect("the template is right"))
+}
+
+/// First line of the block of the tables that the options ask for.
+fn block(options: &Options) -> &'static str {
+    match options {
+        Options { advice: Some(Limits { fastest: true, .. }), .. } => {
+            "<!-- generated: truth_table --fastest -->"
+        }
+        Options { advice: Some(_), .. } => "<!-- generated: truth_table --advice -->",
+        Options { together: 1, .. } => "<!-- generated: truth_table -->",
+        _ => "<!-- generated: truth_table --together -->",
+    }
+}
+
+const END: &str = "<!-- end of generated -->";
+
+/// Replaces the generated block of a file by `text`.
+fn write_block(file: &Path, begin: &str, text: &str) -> Result<(), String> {
+    let at = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
+    let old = std::fs::read_to_string(file).map_err(|error| at(&error))?;
+    let block = old.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = block.ok_or_else(|| at(&format!("expected {begin} and {END}")))?;
+    let new = format!("{before}{begin}\n\n{}\n{END}{after}", text.trim_end());
+    std::fs::write(file, new).map_err(|error| at(&error))
+}

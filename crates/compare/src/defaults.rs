@@ -1,0 +1,108 @@
+//! The comparison that is made unless something else is asked for.
+
+use firstflight_contract::{Role, Signals};
+use firstflight_scenario::{Candidate, Network, Profile, SchemeSpec, Settings, Threshold};
+use firstflight_schemes::registry::AnyPhase;
+
+use super::Input;
+use crate::advice::how::deployable;
+use firstflight_hosts::host::Host;
+
+/// Start-up schemes, and a standalone scheme.
+pub const DEFAULT_STARTUPS: [&str; 8] = [
+    "slow-start",
+    "limited-slow-start",
+    "hystart++",
+    "hystart-linux",
+    "hybrid-slow-start",
+    "adaptive-start",
+    "jump-start",
+    "bbr",
+];
+/// The avoidance scheme that follows a start-up scheme.
+pub const DEFAULT_AVOIDANCE: &str = "cubic";
+/// Initial windows that are tried beside the stack's own, packets: from what content networks are known to use to what a
+/// route can have today.
+pub const DEFAULT_WINDOWS: [u64; 4] = [16, 20, 30, 60];
+/// Transfer sizes, bytes.
+pub const DEFAULT_SIZES: [u64; 3] = [30_000, 300_000, 3_000_000];
+/// Replications, where the path is random or not known exactly.
+pub const DEFAULT_REPLICATIONS: u32 = 30;
+
+/// Candidate paths of each kind with which the search for the paths that explain a capture begins.
+pub const DEFAULT_CANDIDATES: u32 = 160;
+
+/// Labels of the default start-up schemes that can run on `input`: a scheme that needs a signal that the flow or the host
+/// lacks is left out.
+pub fn default_startups(input: &Input, profile: Profile, host: &dyn Host) -> Vec<&'static str> {
+    let flow = input.transfer();
+    let without = |set: Signals, signal: Signals| Signals(set.0 & !signal.0);
+    let mut offered = host.offers();
+    if !flow.map_or(profile.stack().handshake, |flow| flow.handshake) {
+        offered = without(offered, Signals::HANDSHAKE);
+    }
+    let profile = input.profile(profile);
+    if !profile.detects_by_time() {
+        offered = without(offered, Signals::RATE);
+    }
+    if profile == Profile::Quinn {
+        offered = without(offered, Signals::PACING);
+    }
+    let runs = |label: &str| AnyPhase::by_label(label).is_some_and(|phase| offered.has(phase.info().needs));
+    DEFAULT_STARTUPS.into_iter().filter(|label| runs(label)).collect()
+}
+
+/// The [default start-up schemes](default_startups), each followed by [`DEFAULT_AVOIDANCE`] unless it rules the whole
+/// connection; then the stack's own scheme with settings that an operator can change. Those that no deployed stack has are left
+/// out if `only_deployable`.
+pub fn default_candidates(
+    input: &Input,
+    profile: Profile,
+    host: &dyn Host,
+    only_deployable: bool,
+) -> Vec<Candidate> {
+    let chain = |label: &str| {
+        let standalone = AnyPhase::by_label(label).is_some_and(|phase| phase.info().role == Role::Standalone);
+        let chain = if standalone { label.to_owned() } else { format!("{label}+{DEFAULT_AVOIDANCE}") };
+        SchemeSpec::parse(&chain).expect("default schemes make chains")
+    };
+    let schemes = default_startups(input, profile, host).into_iter().map(|label| chain(label).into());
+    let all = schemes.chain(settings_of_the_stack(input, profile));
+    all.filter(|candidate| !only_deployable || deployable(candidate, profile)).collect()
+}
+
+/// The scheme that is the default of a stack.
+pub fn present(profile: Profile) -> SchemeSpec {
+    let stack = profile.stack();
+    let chain = format!("{}+{}", stack.startup_before(stack.avoidance), stack.avoidance);
+    SchemeSpec::parse(&chain).expect("profiles have chains")
+}
+
+/// The stack's own scheme with settings that an operator can change. ns-2 has no operator.
+fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
+    let scenario = match input {
+        Input::Scenario(loaded) => Some(&loaded.scenario),
+        _ => None,
+    };
+    let flow = input.transfer();
+    let profile = input.profile(profile);
+    if profile == Profile::Ns2 {
+        return vec![];
+    }
+    let own = Settings::default();
+    let windows = DEFAULT_WINDOWS.map(|packets| Settings { initial_window: Some(packets), ..own });
+    let mut all = windows.to_vec();
+    if profile == Profile::Linux {
+        all.push(Settings { paced: true, ..own });
+        all.extend(windows.map(|window| Settings { paced: true, ..window }));
+    }
+    if scenario.is_none_or(|scenario| matches!(scenario.network, Network::Dumbbell(_))) {
+        all.push(Settings { ssthresh: Some(Threshold::Bdp), ..own });
+    }
+    // An idle time needs several transfers on one connection.
+    if flow.is_some_and(|flow| flow.rounds.is_some()) {
+        all.push(Settings { keeps_window: true, ..own });
+    }
+    let scheme = present(profile);
+    all.into_iter().map(|settings| Candidate { scheme: scheme.clone(), settings }).collect()
+}

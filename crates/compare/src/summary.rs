@@ -1,0 +1,407 @@
+//! Summary of replications as rows: medians, intervals, ranks, differences.
+
+use std::collections::BTreeMap;
+
+use firstflight_contract::Exit;
+use firstflight_scenario::Candidate;
+
+use super::Run;
+use crate::paired::paired;
+use firstflight_hosts::parallel::map;
+use firstflight_hosts::stats;
+use firstflight_results::{Ci95, Mean, PairedDifference, Sample, SampleSet, SchemeResult, TypicalExit};
+
+/// Description of the intervals, for provenance.
+pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means: \
+    Student's t; differences of medians: bootstrap over pairs of replications; on a path inferred from a capture, the \
+    replications draw the unknown values of the path anew, and the interval of the median holds 95 % of them, and \
+    it and the differences are widened by the departure of the re-runs of the captured connections";
+
+/// Labels of the schemes from which the others are measured, if they are compared.
+#[derive(Clone, Copy)]
+pub(super) struct References<'a> {
+    pub(super) baseline: Option<&'a str>,
+    /// The scheme that the stack has now.
+    pub(super) present: Option<&'a str>,
+}
+
+/// All replications of one scheme at one size.
+#[derive(Clone, Copy)]
+pub(super) struct Cell<'a> {
+    pub(super) scheme: &'a Candidate,
+    pub(super) size: u64,
+    pub(super) runs: &'a [Run],
+}
+
+/// One row per cell, ordered by size and rank, and the index of the cell of each row. `departure` is that of the re-runs of
+/// captured connections, by size; `None` without a capture.
+pub(super) fn results(
+    cells: &[Cell<'_>],
+    references: References<'_>,
+    widened_by: &[String],
+    departure: &dyn Fn(u64) -> Option<f64>,
+    seed: u64,
+) -> (Vec<SchemeResult>, Vec<usize>) {
+    let mut rows: Vec<(usize, SchemeResult)> = vec![];
+    for (index, cell) in cells.iter().enumerate() {
+        let mut row = SchemeResult { widened_by: widened_by.to_vec(), ..row(cell) };
+        if let (Some(departure), Some(completion)) = (departure(cell.size), &mut row.completion_s) {
+            let sorted = finished(cell.runs);
+            completion.ci95 = widened(prediction95(&sorted), departure);
+            completion.quantiles = further_transfer(&sorted, departure);
+            completion.p95 = completion.quantiles[4];
+            completion.p95_ci95[1] = completion.p95_ci95[1].max(completion.p95);
+        }
+        rows.push((index, row));
+    }
+    rows.sort_by(|(_, a), (_, b)| {
+        let median = |row: &SchemeResult| row.completion_s.map_or(f64::INFINITY, |c| c.median);
+        (a.size_bytes, median(a)).partial_cmp(&(b.size_bytes, median(b))).expect("medians are numbers")
+    });
+    for of_size in rows.chunk_by_mut(|(_, a), (_, b)| a.size_bytes == b.size_bytes) {
+        let wrong_by = departure(of_size[0].1.size_bytes).unwrap_or(0.0);
+        compare_rows(of_size, cells, references, seed, wrong_by);
+    }
+    let order = rows.iter().map(|(index, _)| *index).collect();
+    (rows.into_iter().map(|(_, row)| row).collect(), order)
+}
+
+/// The replications of the cells, in their `order`.
+pub(super) fn samples(cells: &[Cell<'_>], order: &[usize]) -> Vec<SampleSet> {
+    let set = |&cell: &usize| SampleSet {
+        scheme: cells[cell].scheme.label(),
+        size_bytes: cells[cell].size,
+        samples: cells[cell].runs.iter().map(|run| run.sample).collect(),
+    };
+    order.iter().map(set).collect()
+}
+
+/// Ranks the rows of one size, which are in order, and compares each with the baseline and with the first. Every median
+/// may be wrong by the share `departure`.
+fn compare_rows(
+    rows: &mut [(usize, SchemeResult)],
+    cells: &[Cell<'_>],
+    references: References<'_>,
+    seed: u64,
+    departure: f64,
+) {
+    let times: Vec<Vec<Option<f64>>> = rows
+        .iter()
+        .map(|(cell, _)| cells[*cell].runs.iter().map(|run| run.sample.completion_s).collect())
+        .collect();
+    let place_of = |label: Option<&str>| rows.iter().position(|(_, row)| Some(row.scheme.as_str()) == label);
+    let (base, present) = (place_of(references.baseline), place_of(references.present));
+    let places: Vec<usize> = (0..rows.len()).collect();
+    let medians: Vec<f64> =
+        rows.iter().map(|(_, row)| row.completion_s.map_or(0.0, |completion| completion.median)).collect();
+    let from = |place: usize, other: Option<usize>| -> Option<PairedDifference> {
+        let other = other.filter(|&other| other != place)?;
+        let difference = paired(&times[place], &times[other], seed)?;
+        // Schemes that are equal in every replication are equal on real hosts, too.
+        let departure = if times[place] == times[other] { 0.0 } else { departure };
+        Some(widened_difference(difference, medians[other], departure))
+    };
+    let samples: Vec<Vec<Sample>> =
+        rows.iter().map(|(cell, _)| cells[*cell].runs.iter().map(|run| run.sample).collect()).collect();
+    let stand_ins = stand_ins(&samples, &[present, base]);
+    let schemes: Vec<String> = rows.iter().map(|(_, row)| row.scheme.clone()).collect();
+    let differences = map(&places, |&place| [from(place, base), from(place, present), from(place, Some(0))]);
+    for ((place, (_, row)), [from_base, from_present, from_best]) in
+        rows.iter_mut().enumerate().zip(differences)
+    {
+        row.rank = place as u32 + 1;
+        row.same_as =
+            Some(stand_ins[place]).filter(|&other| other != place).map(|other| schemes[other].clone());
+        row.against_baseline = from_base;
+        row.against_present = from_present;
+        row.ties_with_best = place == 0 || from_best.is_some_and(|it| !it.worth_avoiding());
+    }
+}
+
+/// The replications behind the rows, for what rows alone do not show.
+pub(super) struct Replications<'a> {
+    pub(super) samples: &'a [SampleSet],
+    /// Share by which medians may be wrong, by size; absent where it is zero.
+    pub(super) departures: BTreeMap<u64, f64>,
+}
+
+impl Replications<'_> {
+    fn of(&self, scheme: &str, size_bytes: u64) -> Option<&[Sample]> {
+        let own = self.samples.iter().find(|set| set.scheme == scheme && set.size_bytes == size_bytes)?;
+        Some(&own.samples)
+    }
+
+    /// Ratio of the times of a scheme to those of another one at `sizes`, at least one: the geometric mean over the sizes and over the
+    /// replications that end with both at every size, and its 95 % interval, that of Student's t for the logarithms, widened by the
+    /// departure; `None` without such replications.
+    ///
+    /// Every replication counts, and each for its ratio: a path that is ten times as slow as another one counts no more than that one,
+    /// and a few transfers that wait for a timeout count, which a median does not see. A replication has the same path at every size, so that
+    /// its sizes are one observation.
+    pub(super) fn ratio(&self, scheme: &str, other: &str, sizes: &[u64]) -> Option<(f64, Ci95)> {
+        let pairs = |&size: &u64| Some((self.of(scheme, size)?, self.of(other, size)?));
+        let pairs: Vec<(&[Sample], &[Sample])> = sizes.iter().map(pairs).collect::<Option<_>>()?;
+        let replications = pairs.iter().map(|(own, other)| own.len().min(other.len())).min()?;
+        let logarithm = |own: &Sample, other: &Sample| {
+            let ratio = own.completion_s? / other.completion_s.filter(|&time| time > 0.0)?;
+            (ratio > 0.0).then(|| libm::log(ratio))
+        };
+        let mean = |index: usize| -> Option<f64> {
+            let each = pairs.iter().map(|(own, other)| logarithm(&own[index], &other[index]));
+            Some(each.sum::<Option<f64>>()? / sizes.len() as f64)
+        };
+        let logarithms: Vec<f64> = (0..replications).filter_map(mean).collect();
+        if logarithms.is_empty() {
+            return None;
+        }
+        let (mean, interval) = stats::mean_ci95(&logarithms);
+        let same = logarithms.iter().all(|&one| one == 0.0);
+        let departures = sizes.iter().filter(|_| !same).filter_map(|size| self.departures.get(size));
+        let departure = departures.copied().fold(0.0, f64::max);
+        Some((libm::exp(mean), widened(interval.unwrap_or([mean; 2]).map(libm::exp), departure)))
+    }
+
+    /// Mean number of packets that a scheme drops beyond `limit` of the packets that the `other` drops in the same replication,
+    /// and its 95 % interval; `None` without replications.
+    pub(super) fn drops_beyond(
+        &self,
+        scheme: &str,
+        other: &str,
+        size: u64,
+        limit: impl Fn(f64) -> f64,
+    ) -> Option<(f64, Option<Ci95>)> {
+        let pairs = self.of(scheme, size)?.iter().zip(self.of(other, size)?);
+        let beyond: Vec<f64> =
+            pairs.map(|(own, other)| own.drops as f64 - limit(other.drops as f64)).collect();
+        (!beyond.is_empty()).then(|| stats::mean_ci95(&beyond))
+    }
+}
+
+/// For each of `samples`, the place of the equal ones that stands for them: the first of `known` that is one of them, or else the first
+/// of them.
+fn stand_ins(samples: &[Vec<Sample>], known: &[Option<usize>]) -> Vec<usize> {
+    let stand_in = |own: &Vec<Sample>| {
+        let known = known.iter().flatten().copied().find(|&place| samples[place] == *own);
+        known.or_else(|| samples.iter().position(|other| other == own)).expect("each equals itself")
+    };
+    samples.iter().map(stand_in).collect()
+}
+
+/// Groups of two or more schemes whose replications are equal at every size, in the order of `schemes`.
+pub(super) fn same(schemes: &[String], samples: &[SampleSet]) -> Vec<Vec<String>> {
+    let of = |scheme: &str| -> BTreeMap<u64, &[Sample]> {
+        let sets = samples.iter().filter(|set| set.scheme == scheme);
+        sets.map(|set| (set.size_bytes, &set.samples[..])).collect()
+    };
+    let mut groups: Vec<Vec<String>> = vec![];
+    for scheme in schemes {
+        let own = of(scheme);
+        match groups.iter_mut().find(|group| !own.is_empty() && of(&group[0]) == own) {
+            Some(group) if group.contains(scheme) => {}
+            Some(group) => group.push(scheme.clone()),
+            None => groups.push(vec![scheme.clone()]),
+        }
+    }
+    groups.retain(|group| group.len() > 1);
+    groups
+}
+
+/// Range of a further transfer: the quantiles 5, 25, 50, 75 and 95 %, the outer two widened by the departure of the
+/// re-runs.
+fn further_transfer(sorted: &[f64], departure: f64) -> [f64; 5] {
+    let quantiles = [0.05, 0.25, 0.5, 0.75, 0.95].map(|p| further(sorted, p));
+    let [low, high] = widened([quantiles[0], quantiles[4]], departure);
+    [low, quantiles[1], quantiles[2], quantiles[3], high]
+}
+
+/// Time before which a further transfer ends with probability `p`: of n values, the one at place `p (n + 1)`, because a
+/// further value lies below the k-th smallest with probability k / (n + 1) (type 6 of Hyndman and Fan, 1996). Beyond the
+/// ends it is the smallest or the largest.
+fn further(sorted: &[f64], p: f64) -> f64 {
+    let n = sorted.len();
+    let place = (p * (n + 1) as f64).clamp(1.0, n as f64) - 1.0;
+    let (low, share) = (place.floor() as usize, place.fract());
+    sorted[low] + share * (sorted[(low + 1).min(n - 1)] - sorted[low])
+}
+
+/// Interval that contains 95 % of further transfers: between the order statistics that exclude one in forty
+/// on either side (S. Wilks, "Determination of Sample Sizes for Setting Tolerance Limits", 1941). Fewer than
+/// 39 values cannot exclude any.
+fn prediction95(sorted: &[f64]) -> [f64; 2] {
+    let outside = ((sorted.len() + 1) as f64 * 0.025).floor().max(1.0) as usize;
+    [sorted[outside - 1], sorted[sorted.len() - outside]]
+}
+
+/// Widens an interval whose ends may be wrong by `share`.
+fn widened([low, high]: [f64; 2], share: f64) -> [f64; 2] {
+    [low / (1.0 + share), high * (1.0 + share)]
+}
+
+/// Widens the intervals of a difference from a scheme with the median `base`, whose ratio of medians may be wrong by
+/// `share`: what departs from the simulator, even on a path of which the capture shows all, differs between two schemes.
+fn widened_difference(difference: PairedDifference, base: f64, share: f64) -> PairedDifference {
+    let [from, to] = difference.relative_ci95;
+    let [low, high] = widened([1.0 + from, 1.0 + to], share);
+    let [earlier, later] = difference.seconds_ci95;
+    PairedDifference {
+        seconds_ci95: [earlier - base * (1.0 + from - low), later + base * (high - 1.0 - to)],
+        relative_ci95: [low - 1.0, high - 1.0],
+        ..difference
+    }
+}
+
+/// Completion times, ascending.
+fn finished(runs: &[Run]) -> Vec<f64> {
+    let mut times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+fn row(&Cell { scheme, size, runs }: &Cell<'_>) -> SchemeResult {
+    let of = |value: &dyn Fn(&Run) -> f64| stats::mean_ci95(&runs.iter().map(value).collect::<Vec<_>>());
+    let times = finished(runs);
+    let (drops, drops_ci95) = of(&|run| run.sample.drops as f64);
+    // The normal approximation for a small mean may extend below zero; a count cannot.
+    let drops_ci95 = drops_ci95.map(|[low, high]| [low.max(0.0), high]);
+    SchemeResult {
+        scheme: scheme.label(),
+        size_bytes: size,
+        completion_s: stats::completion(&times),
+        retransmits_mean: of(&|run| run.sample.retransmits as f64).0,
+        startup_exit: typical_exit(runs),
+        rank: 0,
+        same_as: None,
+        ties_with_best: false,
+        replications: runs.len() as u32,
+        unfinished: (runs.len() - times.len()) as u32,
+        against_baseline: None,
+        drops: Mean { mean: drops, ci95: drops_ci95 },
+        others_drops_mean: of(&|run| run.others_drops as f64).0,
+        timeouts_mean: of(&|run| run.sample.timeouts as f64).0,
+        widened_by: vec![],
+        against_present: None,
+        initial_window_packets: scheme.settings.initial_window,
+        harm: None,
+        how: vec![],
+        risks: vec![],
+    }
+}
+
+/// Typical end of start-up; `None` if start-up outlasted the transfer in more than half the replications.
+fn typical_exit(runs: &[Run]) -> Option<TypicalExit> {
+    let exits: Vec<_> = runs.iter().filter_map(|run| run.sample.startup_exit).collect();
+    if 2 * exits.len() < runs.len() || exits.is_empty() {
+        return None;
+    }
+    let count = |reason: Exit| exits.iter().filter(|exit| exit.reason == reason).count();
+    let reason = Exit::ALL.into_iter().max_by_key(|&reason| (count(reason), std::cmp::Reverse(reason)))?;
+    let median = |value: &dyn Fn(&firstflight_results::StartupExit) -> f64| {
+        let mut values: Vec<f64> = exits.iter().map(value).collect();
+        values.sort_by(f64::total_cmp);
+        stats::quantile(&values, 0.5)
+    };
+    Some(TypicalExit {
+        time_s: median(&|exit| exit.time_s),
+        cwnd_packets: median(&|exit| exit.cwnd_packets),
+        reason,
+        bdp_packets: median(&|exit| exit.bdp_packets),
+        overshoot_packets: median(&|exit| exit.overshoot_packets as f64),
+        lost_before_exit_packets: median(&|exit| exit.lost_before_exit_packets as f64),
+        exited: exits.len() as f64 / runs.len() as f64,
+        agreed: count(reason) as f64 / exits.len() as f64,
+    })
+}
+
+/// Index of the replication whose completion is nearest the median; 0 if none finished.
+pub(super) fn nearest_to_median(runs: &[Run]) -> usize {
+    let times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
+    let Some(completion) = stats::completion(&times) else { return 0 };
+    let distance =
+        |run: &Run| run.sample.completion_s.map_or(f64::INFINITY, |t| (t - completion.median).abs());
+    (0..runs.len()).min_by(|&a, &b| distance(&runs[a]).total_cmp(&distance(&runs[b]))).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(time: f64) -> Sample {
+        Sample {
+            seed: 1,
+            completion_s: Some(time),
+            retransmits: 0,
+            timeouts: 0,
+            drops: 0,
+            startup_exit: None,
+        }
+    }
+
+    #[test]
+    fn the_present_scheme_the_baseline_or_the_first_of_equal_schemes_stands_for_them() {
+        let samples = [1.0, 1.0, 2.0, 1.0].map(|time| vec![sample(time)]);
+        assert_eq!(stand_ins(&samples, &[Some(1), Some(3)]), [1, 1, 2, 1]);
+        assert_eq!(stand_ins(&samples, &[None, Some(3)]), [3, 3, 2, 3]);
+        assert_eq!(stand_ins(&samples, &[Some(2), Some(3)]), [3, 3, 2, 3]);
+        assert_eq!(stand_ins(&samples, &[None, Some(2)]), [0, 0, 2, 0]);
+        assert_eq!(stand_ins(&samples, &[None, None]), [0, 0, 2, 0]);
+    }
+
+    #[test]
+    fn schemes_are_the_same_if_every_replication_of_every_size_is() {
+        let set = |scheme: &str, size_bytes, times: [f64; 2]| SampleSet {
+            scheme: scheme.into(),
+            size_bytes,
+            samples: times.map(sample).into(),
+        };
+        let samples = [
+            set("a", 30, [1.0, 2.0]),
+            set("b", 30, [1.0, 2.0]),
+            set("c", 30, [1.0, 2.0]),
+            // In another order than above, as rows are ranked by size.
+            set("c", 300, [4.0, 5.0]),
+            set("a", 300, [4.0, 5.0]),
+            set("b", 300, [4.0, 5.1]),
+        ];
+        let schemes = ["b", "c", "a", "c"].map(String::from);
+        assert_eq!(same(&schemes, &samples), [["c", "a"].map(String::from)]);
+        // Without replications nothing is known to be the same.
+        assert_eq!(same(&schemes, &[]), [[""; 0]; 0]);
+    }
+
+    #[test]
+    fn a_further_transfer_lies_between_the_5_and_95_percent_quantiles_of_19_with_a_probability_of_90_percent()
+    {
+        // It is as likely to be in any of the 20 gaps between and beyond 19 values: 18 of them lie inside the ends.
+        let sorted: Vec<f64> = (1..=19).map(f64::from).collect();
+        assert_eq!(further_transfer(&sorted, 0.0), [1.0, 5.0, 10.0, 15.0, 19.0]);
+        assert_eq!(further_transfer(&sorted, 0.25), [0.8, 5.0, 10.0, 15.0, 23.75]);
+        assert_eq!(further_transfer(&[3.0], 0.0), [3.0; 5]);
+    }
+
+    #[test]
+    fn a_difference_is_widened_by_what_departs_from_the_simulator() {
+        // A scheme that takes 0.8 of 10 s, from 0.75 to 0.84, if medians may be wrong by a quarter: from 0.6 to 1.05.
+        let difference = PairedDifference {
+            seconds: -2.0,
+            seconds_ci95: [-2.5, -1.6],
+            relative: -0.2,
+            relative_ci95: [-0.25, -0.16],
+        };
+        let wide = widened_difference(difference, 10.0, 0.25);
+        let close = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).abs() < 1e-12 && (a[1] - b[1]).abs() < 1e-12;
+        assert!(close(wide.relative_ci95, [-0.4, 0.05]), "{wide:?}");
+        assert!(close(wide.seconds_ci95, [-4.0, 0.5]), "{wide:?}");
+        assert_eq!((wide.seconds, wide.relative), (-2.0, -0.2));
+        assert!(close(widened_difference(difference, 10.0, 0.0).seconds_ci95, [-2.5, -1.6]));
+    }
+
+    #[test]
+    fn at_least_39_values_are_needed_for_a_95_percent_prediction_interval() {
+        // A further value falls below the smallest of 39, or above the largest, with a probability of 1 in 40
+        // each.
+        let sorted: Vec<f64> = (1..=79).map(f64::from).collect();
+        assert_eq!(prediction95(&sorted[..39]), [1.0, 39.0]);
+        assert_eq!(prediction95(&sorted), [2.0, 78.0]);
+        assert_eq!(prediction95(&sorted[..1]), [1.0, 1.0]);
+    }
+}

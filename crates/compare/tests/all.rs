@@ -1,0 +1,10 @@
+//! The tests of this crate as one program: it is linked once, and its tests share the cores.
+
+mod advice;
+#[path = "../../scenario/tests/common/mod.rs"]
+mod common;
+mod compare;
+mod deploy;
+mod draws;
+mod extremes;
+mod predictions;

@@ -1,0 +1,272 @@
+//! Explanation of a capture by simulation: the paths on which the captured connections, run again, look as they did.
+//!
+//! A path estimated value by value is one path with independent intervals; real paths are of many kinds, and their
+//! values depend on each other. Here candidate paths of every kind are simulated with the captured sender's own scheme,
+//! and those that resemble the capture are kept with their weights. Forecasts are drawn from these.
+
+#[cfg(test)]
+mod aggregated;
+mod anchors;
+mod ends;
+mod handshake;
+mod kernel;
+mod kind;
+mod linear;
+mod losses;
+mod population;
+#[cfg(test)]
+mod recognised;
+mod reordering;
+mod rerun;
+mod search;
+mod senders;
+mod spread;
+#[cfg(test)]
+mod starts;
+mod surface;
+mod weights;
+
+use firstflight_capture::{Connection, PathEstimate, weighted_quantile};
+use firstflight_contract::Nanos;
+use firstflight_scenario::{Candidate, Reorder, Scenario};
+
+use anchors::Anchors;
+pub use anchors::Given;
+use firstflight_hosts::host::Host;
+use firstflight_hosts::progress::Progress;
+use kind::Kind;
+pub use kind::Value;
+use rerun::Transfer;
+use search::{Search, Target, thresholds};
+use senders::Sender;
+use weights::Weighed;
+
+/// Most connections that are explained: those with most data.
+const MOST: usize = 3;
+
+/// Longest time of a re-run, over that of the captured connection. On a path whose rate varies, transfers that take ten times as
+/// long are common: without them the mean of its runs would be too fast, and paths that are too slow would resemble the
+/// capture. A hundred times is beyond what any kind of path does by chance.
+const LONGEST: f64 = 100.0;
+
+/// Misfit above which no kind of path explains the capture: the capture lies this many standard deviations from the
+/// re-runs, in the root mean square over the statistics.
+const UNLIKE: f64 = 4.0;
+
+/// The paths that explain a capture, with their weights, the heaviest first.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    paths: Vec<Weighed>,
+    senders: Vec<Sender>,
+    /// Indices of the explained connections, in the order of the schemes of each path.
+    connections: Vec<usize>,
+}
+
+/// Paths of an explanation from which forecasts are drawn: fewer than all show how much of a range comes from the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Breadth {
+    /// All paths, by their weights: a forecast.
+    #[default]
+    All,
+    /// The paths of the kind with most weight.
+    Kind,
+    /// The path with most weight.
+    Path,
+}
+
+/// One of the paths.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn<'a> {
+    explanation: &'a Explanation,
+    path: &'a Weighed,
+}
+
+/// What is to be explained.
+pub struct Question<'a> {
+    /// Host of the re-runs.
+    pub host: &'a dyn Host,
+    /// Scenario whose first flow is the transfer, with the packet sizes and the receiver of the capture.
+    pub base: &'a Scenario,
+    /// Estimates of the path's values.
+    pub path: &'a PathEstimate,
+    /// Captured connections of one path, with their indices.
+    pub connections: Vec<(usize, &'a Connection)>,
+    /// Values that the user knows.
+    pub given: Given,
+    /// Size of a simulated full packet over that of a captured one.
+    pub longer: f64,
+    /// Seed of all draws.
+    pub seed: u64,
+    /// Candidate paths of each kind at first.
+    pub candidates: u32,
+    /// Paths that are kept.
+    pub breadth: Breadth,
+}
+
+impl Explanation {
+    /// Number of steps of progress.
+    pub const STEPS: u64 = search::STEPS;
+
+    /// Searches the paths that explain the connections; `None` if none delivered data with acknowledgements, or the
+    /// host can run none of the candidates.
+    pub fn find(question: &Question<'_>, progress: &dyn Progress) -> Option<Self> {
+        let mut largest = question.connections.clone();
+        largest.sort_by_key(|(_, one)| std::cmp::Reverse(one.observed.delivered_bytes));
+        largest.truncate(MOST);
+        let of: Vec<&Connection> = largest.iter().map(|(_, one)| *one).collect();
+        let anchors = Anchors::of(question.path, &of, question.longer, question.given)?;
+        let target = |&(index, one): &(usize, &Connection)| {
+            let seen = &one.observed;
+            // A capture that stops early shows only the front of a longer transfer.
+            let bytes = if seen.completion.is_some() { seen.bytes } else { 2 * seen.bytes };
+            let summary = one.summary()?;
+            let longest = Nanos((LONGEST * libm::exp(summary.get("time of all")) * 1e9) as u64);
+            let transfer = Transfer { bytes, acked: seen.delivered_bytes, longest };
+            let (late, first, offered) = (late(one), one.first_round_trip(), one.offered());
+            let end = one.slow_start_end();
+            Some((index, Target { summary, transfer, late, first, end, offered }))
+        };
+        let (connections, targets): (Vec<usize>, Vec<Target>) = largest.iter().filter_map(target).unzip();
+        if targets.is_empty() {
+            return None;
+        }
+        let senders = senders::senders(&thresholds(&targets));
+        let (host, base, seed) = (question.host, question.base, question.seed);
+        let first = question.candidates as usize;
+        let search = Search { host, base, anchors, targets: &targets, schemes: &senders, seed, first };
+        let mut paths = search.run(progress);
+        narrow(&mut paths, question.breadth);
+        (!paths.is_empty()).then_some(Self { paths, senders, connections })
+    }
+
+    /// Whether the capture resembles re-runs on these paths.
+    pub fn resembles(&self) -> bool {
+        self.misfit() <= UNLIKE
+    }
+
+    /// Mean difference of the capture from its re-runs, in standard deviations.
+    pub fn misfit(&self) -> f64 {
+        self.paths.iter().map(|path| path.weight * path.misfit).sum()
+    }
+
+    /// The path at this share of all weight, from 0 to 1: evenly spread shares draw each path as often as its weight asks
+    /// for (systematic resampling: G. Kitagawa, Journal of Computational and Graphical Statistics 5(1), 1996).
+    pub fn at(&self, share: f64) -> Drawn<'_> {
+        let mut sum = 0.0;
+        let found = self.paths.iter().find(|path| {
+            sum += path.weight;
+            sum > share
+        });
+        let path = found.or(self.paths.last()).expect("an explanation has paths");
+        Drawn { explanation: self, path }
+    }
+
+    /// Place of the connection with this index among those that are explained.
+    fn target(&self, connection: usize) -> Option<usize> {
+        self.connections.iter().position(|index| *index == connection)
+    }
+
+    /// The sender with most weight over all paths of the connection with this index; `None` if it is not among those that are explained.
+    pub fn likeliest_sender(&self, connection: usize) -> Option<&Candidate> {
+        let target = self.target(connection)?;
+        let mut weights = vec![0.0; self.senders.len()];
+        self.paths.iter().for_each(|path| weights[path.schemes[target]] += path.weight);
+        let heaviest = (0..weights.len()).rev().max_by(|&a, &b| weights[a].total_cmp(&weights[b]))?;
+        Some(&self.senders[heaviest].candidate)
+    }
+
+    /// Whether a constant rate with a drop-tail queue and without random loss has most of the weight.
+    pub fn is_plain(&self) -> bool {
+        let plain = self.paths.iter().filter(|path| path.kind == Kind::DropTail);
+        plain.map(|path| path.weight).sum::<f64>() >= 0.5
+    }
+
+    /// Kinds of path with their weights, the heaviest first. A queue for each flow under controlled delay cannot be told
+    /// from one queue for all by connections that were alone: both have half of the weight.
+    pub fn kinds(&self) -> Vec<(&'static str, f64)> {
+        let mut kinds: Vec<(&'static str, f64)> = vec![];
+        let mut add = |label: &'static str, weight: f64| match kinds.iter_mut().find(|(own, _)| *own == label)
+        {
+            Some((_, sum)) => *sum += weight,
+            None => kinds.push((label, weight)),
+        };
+        for path in &self.paths {
+            match path.kind {
+                Kind::Codel => {
+                    add("codel", path.weight / 2.0);
+                    add("fq-codel", path.weight / 2.0);
+                }
+                kind => add(kind.label(), path.weight),
+            }
+        }
+        // A sum of weights may exceed one by a rounding error.
+        kinds.iter_mut().for_each(|(_, weight)| *weight = weight.min(1.0));
+        kinds.sort_by(|a, b| b.1.total_cmp(&a.1));
+        kinds
+    }
+
+    /// Share of the packets on the slower lane, and its further delay in milliseconds, in the median over the paths; `None` if
+    /// packets keep their order.
+    pub fn reordering(&self) -> Option<(f64, f64)> {
+        let median = |of: fn(&Reorder) -> f64| {
+            let lanes = self.paths.iter().filter_map(|path| Some((of(&path.lanes()?), path.weight)));
+            weighted_quantile(&mut Vec::from_iter(lanes), 0.5)
+        };
+        Some((median(|lanes| lanes.share)?, median(|lanes| lanes.delay.0 as f64)? / 1e6))
+    }
+
+    /// Quantiles 2.5, 50 and 97.5 % of a value over the paths that have it; `None` if less than half of the weight does.
+    pub fn value(&self, value: Value) -> Option<[f64; 3]> {
+        let having =
+            self.paths.iter().filter_map(|path| Some((path.kind.value(value, &path.values)?, path.weight)));
+        let mut having: Vec<(f64, f64)> = having.collect();
+        if having.iter().map(|(_, weight)| weight).sum::<f64>() < 0.5 {
+            return None;
+        }
+        Some([0.025, 0.5, 0.975].map(|share| weighted_quantile(&mut having, share).unwrap_or_default()))
+    }
+}
+
+/// Time from the handshake of a connection to its first data; `None` if the capture lacks the handshake.
+pub fn late(connection: &Connection) -> Option<Nanos> {
+    let seen = &connection.observed;
+    seen.handshake_rtt.map(|_| seen.first_data)
+}
+
+/// Keeps the paths that are asked for, the heaviest first, with weights that add up to one.
+fn narrow(paths: &mut Vec<Weighed>, breadth: Breadth) {
+    match breadth {
+        Breadth::All => return,
+        Breadth::Kind => {
+            let of = |kind: Kind| paths.iter().filter(|path| path.kind == kind).map(|path| path.weight).sum();
+            let sums = Kind::ALL.map(|kind| (kind, of(kind)));
+            let heaviest = sums.into_iter().max_by(|a: &(Kind, f64), b| a.1.total_cmp(&b.1));
+            paths.retain(|path| heaviest.is_some_and(|(kind, _)| path.kind == kind));
+        }
+        Breadth::Path => paths.truncate(1),
+    }
+    let sum: f64 = paths.iter().map(|path| path.weight).sum();
+    paths.iter_mut().for_each(|path| path.weight /= sum);
+}
+
+impl<'a> Drawn<'a> {
+    /// Number of the path among those that explain the capture.
+    pub fn number(&self) -> usize {
+        let number = self.explanation.paths.iter().position(|path| std::ptr::eq(path, self.path));
+        number.expect("a path of the explanation")
+    }
+
+    /// Scheme of the sender of the connection with this index on this path, with its threshold. If the connection is not among those
+    /// that are explained, its scheme is not known: that of one of them, by turns of `number`.
+    pub fn sender(&self, connection: usize, number: u32) -> &'a Candidate {
+        let Explanation { senders, connections, .. } = self.explanation;
+        let target = self.explanation.target(connection).unwrap_or(number as usize % connections.len());
+        &senders[self.path.schemes[target]].candidate
+    }
+
+    /// The scenario `base`, whose first flow is the transfer, on this path; `seed` draws what differs from one transfer to
+    /// the next. `late` is the time from the handshake to the first data; of `None` it is drawn.
+    pub fn scenario(&self, base: &Scenario, late: Option<Nanos>, seed: u64) -> Scenario {
+        self.path.scenario(base, late, seed)
+    }
+}

@@ -1,0 +1,110 @@
+//! The shares of the kinds are calibrated: among the cases in which a kind has a share of 30 %, it is the true one in 30 %, to two
+//! percentage points more than chance gives. The rules know the queue only by round trips, so that no share is exactly right.
+
+use firstflight_contract::{Nanos, Rate};
+use firstflight_net::random::Stream;
+use firstflight_scenario::build::{Flow, Path};
+use firstflight_scenario::quantity::Amount;
+use firstflight_scenario::{Candidate, Limit, Profile, Scenario, limits};
+
+use super::super::kind::Range;
+use super::super::rerun::{Transfer, run};
+use super::*;
+use firstflight_hosts::parallel::try_map;
+use firstflight_hosts::simulator::Simulator;
+
+const KINDS: [Kind; 4] = [Kind::DropTail, Kind::RandomLoss, Kind::Red, Kind::Codel];
+
+/// Values of a path of a kind, log-uniform as the priors are: 5 to 30 Mbit/s, 20 to 80 ms, and the parameters of its queue.
+fn drawn_path(kind: Kind, stream: &mut Stream) -> Vec<f64> {
+    let mut between = |low, high| Range::new(low, high).at(stream.unit());
+    let mut values = vec![between(5e6, 30e6), between(0.02, 0.08)];
+    match kind {
+        Kind::RandomLoss => values.extend([between(100.0, 400.0), between(0.002, 0.02), between(1.0, 5.0)]),
+        Kind::Red => {
+            values.extend([between(3.0, 30.0), between(1.5, 5.0), between(0.02, 0.5), between(0.0005, 0.01)])
+        }
+        Kind::Codel => values.extend([between(1e-3, 30e-3), between(200.0, 2000.0)]),
+        _ => values.push(between(5.0, 100.0)),
+    }
+    values
+}
+
+/// Shares of [`KINDS`], each with the same prior, by the losses of a transfer on a path of a kind, and the number of these; `None` if
+/// nothing was lost.
+fn shares(kind: Kind, seed: u64) -> Option<([f64; 4], usize)> {
+    let mut stream = Stream::named(seed, &format!("path {kind:?}"));
+    let path =
+        Path::new(Rate(10_000_000), Nanos::from_millis(40), Limit::Packets(100)).access_rate("100 Gbit/s");
+    let bytes = Range::new(3e5, 3e6).at(stream.unit()) as u64;
+    let flow = Flow::new().name("transfer").profile(Profile::Linux).size(Amount::Bytes(bytes));
+    let base: Scenario = Scenario::builder().path(path).flow(flow).build().expect("a scenario");
+    let scheme = ["hystart-linux+cubic", "slow-start+reno", "bbr"][(stream.unit() * 3.0) as usize];
+    let values = drawn_path(kind, &mut stream);
+    let scheme = Candidate::parse(scheme).expect("a scheme");
+    let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
+    let seen =
+        run(&Simulator, kind.scenario(&values, &base, Some(Nanos::ZERO), seed), &scheme, &transfer, seed)?;
+    let summary = seen.summary()?;
+    let anchors = Anchors::of_summary(&summary, bytes as f64, Some(values[0]));
+    let offered = seen.offered();
+    let lost = offered.iter().filter(|packet| !packet.passed).count();
+    let shares = Shares::judged(&[&offered], &anchors, seed);
+    let odds = KINDS.map(|kind| shares.share(kind).map(|share| share / kind.prior()));
+    let sum: f64 = odds.iter().flatten().sum();
+    (sum > 0.0).then(|| (odds.map(|one| one.unwrap_or(0.0) / sum), lost))
+}
+
+#[test]
+fn a_kind_is_the_true_one_as_often_as_its_share_says() {
+    let cases: Vec<(usize, u64)> = (0..40).flat_map(|seed| (0..4).map(move |kind| (kind, seed))).collect();
+    let judged = try_map(&cases, |&(kind, seed)| {
+        Ok::<_, core::convert::Infallible>(
+            shares(KINDS[kind], seed).map(|(shares, lost)| (kind, shares, lost)),
+        )
+    });
+    let Ok(judged) = judged;
+    let judged: Vec<(usize, [f64; 4], usize)> = judged.into_iter().flatten().collect();
+    assert!(judged.len() > 100, "{}", judged.len());
+    /// Share of the pairs by which the shares may be wrong.
+    const WRONG: f64 = 0.02;
+    // Number of true ones among these pairs of share and truth, its expectation and its standard deviation.
+    let check = |name: String, pairs: Vec<(f64, bool)>| {
+        let expected: f64 = pairs.iter().map(|(share, _)| share).sum();
+        let variance: f64 = pairs.iter().map(|(share, _)| share * (1.0 - share)).sum();
+        let seen = pairs.iter().filter(|(_, is)| *is).count() as f64;
+        eprintln!("{name}: {seen} of {}, expected {expected:.1} +- {:.1}", pairs.len(), libm::sqrt(variance));
+        (seen - expected).abs() <= 3.0 * libm::sqrt(variance) + WRONG * pairs.len() as f64
+    };
+    let of = |most: usize| {
+        let few = judged.iter().filter(move |(.., lost)| *lost <= most);
+        few.flat_map(|(kind, shares, _)| (0..4).map(move |one| (one, shares[one], one == *kind)))
+    };
+    let pairs = || of(usize::MAX);
+    let mut right = vec![];
+    // Captures of few losses, in which a queue's rule may fit by chance: the likeliest kind, and each kind.
+    const FEW: usize = 3;
+    let few = || judged.iter().filter(|(.., lost)| *lost <= FEW);
+    let likeliest = few().map(|(kind, shares, _)| {
+        let most = (0..4).max_by(|a, b| shares[*a].total_cmp(&shares[*b])).expect("four kinds");
+        (shares[most], most == *kind)
+    });
+    right.push(check(
+        format!("the likeliest of {} with {FEW} losses at most", few().count()),
+        likeliest.collect(),
+    ));
+    for (one, kind) in KINDS.iter().enumerate() {
+        let own = of(FEW).filter(|pair| pair.0 == one).map(|(_, share, is)| (share, is)).collect();
+        right.push(check(format!("{kind:?}, {FEW} losses at most"), own));
+    }
+    for (one, kind) in KINDS.iter().enumerate() {
+        let own = pairs().filter(|pair| pair.0 == one).map(|(_, share, is)| (share, is)).collect();
+        right.push(check(format!("{kind:?}"), own));
+    }
+    for (low, high) in [(0.0, 0.05), (0.05, 0.3), (0.3, 0.7), (0.7, 0.95), (0.95, 1.1)] {
+        let inside =
+            pairs().filter(|pair| (low..high).contains(&pair.1)).map(|(_, share, is)| (share, is)).collect();
+        right.push(check(format!("{low} to {high}"), inside));
+    }
+    assert!(right.iter().all(|it| *it), "{right:?}");
+}

@@ -1,0 +1,17 @@
+//! Hosts that run a scenario, the simulator among them, and the results of a run.
+
+mod cost;
+pub mod draw;
+pub mod driven;
+pub mod exhibit;
+pub mod host;
+pub mod memory;
+pub mod network;
+pub mod parallel;
+pub mod progress;
+pub mod rows;
+pub mod run;
+mod sharing;
+pub mod simulator;
+pub mod stats;
+pub mod trace;
