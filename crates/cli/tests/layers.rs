@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 30] = [
+const LAYERS: [(&str, &[&str]); 31] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
-    ("net", &["contract"]),
+    ("random", &["contract"]),
+    ("net", &["contract", "random"]),
     ("capture", &["contract"]),
     ("results", &["contract"]),
     ("paths", &["contract", "schemes"]),
-    ("scenario", &["contract", "host", "schemes"]),
+    ("scenario", &["contract", "host", "random", "schemes"]),
     ("gateway", &["contract", "schemes", "paths", "scenario", "accesslog"]),
     ("hooks", &["contract", "gateway", "paths"]),
     ("daemon", &["contract", "capture", "gateway", "hooks", "paths"]),
@@ -25,7 +26,7 @@ const LAYERS: [(&str, &[&str]); 30] = [
     ("quic", &["contract", "host", "schemes", "scenario"]),
     // Its object's Rust side, bpf/face, is on contract, host and schemes alone.
     ("kernel", &["contract", "host", "schemes", "scenario", "kernel-face"]),
-    ("sim", &["contract", "host", "schemes", "net", "paths"]),
+    ("sim", &["contract", "host", "schemes", "net", "paths", "random"]),
     (
         "hosts",
         &["contract", "host", "schemes", "net", "paths", "scenario", "script", "capture", "results", "sim"],
@@ -41,7 +42,7 @@ const LAYERS: [(&str, &[&str]); 30] = [
         "firstflight",
         &["contract", "schemes", "net", "capture", "scenario", "results", "hosts", "sweep", "compare"],
     ),
-    ("accesslog", &["contract", "net", "paths", "scenario"]),
+    ("accesslog", &["contract", "paths", "random", "scenario"]),
     ("reproduce", &["contract", "schemes", "scenario", "results", "accesslog", "hosts", "sweep"]),
     ("report", &["results", "hosts", "sweep", "reproduce"]),
     ("playground", &["firstflight", "report"]),

@@ -157,9 +157,9 @@ mod tests {
     use crate::queue::drop_tail::DropTailPackets;
     use crate::queue::priority::Priority;
     use crate::queue::{Queue, Room};
-    use crate::random::Stream;
     use crate::rate_trace::{RateTrace, TracePlayer};
     use firstflight_contract::{Nanos, Rate};
+    use firstflight_random::Stream;
     use std::sync::Arc;
 
     const MS: u64 = 1_000_000;

@@ -8,9 +8,9 @@
 //! lane is what Linux's emulator makes of `delay D reorder 1-p` (tc-netem(8)), without its correlation, whose values are not
 //! uniform; runs are those of [`crate::two_state`].
 
-use crate::random::Stream;
 use crate::two_state::TwoState;
 use firstflight_contract::Nanos;
+use firstflight_random::Stream;
 
 /// Parameters of the slower lane.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Parts of the network: links, queues, routers, random streams.
+//! Parts of the network: links, queues, routers.
 //!
 //! Everything here is a function of arrival times. The simulator calls it in virtual time and the emulator
 //! with real packets, so the bottleneck of both is the same code.
@@ -8,7 +8,6 @@ pub mod dequeue_link;
 pub mod lanes;
 pub mod link;
 pub mod queue;
-pub mod random;
 pub mod rate_trace;
 pub mod readings;
 pub mod router;
@@ -16,3 +15,5 @@ pub mod serialisation;
 pub mod shaper;
 pub mod token_bucket;
 pub mod two_state;
+
+pub use firstflight_random as random;

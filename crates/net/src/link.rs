@@ -3,7 +3,6 @@
 
 use crate::lanes::Lanes;
 use crate::queue::{Arrival, Queue, Verdict};
-use crate::random::Stream;
 use crate::rate_trace::TracePlayer;
 use crate::readings::Readings;
 use crate::router::Header;
@@ -11,6 +10,7 @@ use crate::serialisation::{LATEST, Serialisation};
 use crate::shaper::Shaper;
 use crate::two_state::TwoState;
 use firstflight_contract::{Nanos, Rate, Sum};
+use firstflight_random::Stream;
 
 /// Outcome of offering a packet to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! Elliott, "Estimates of error rates for codes on burst-noise channels", Bell System Technical Journal 42, 1963. The
 //! state changes from packet to packet, not with time.
 
-use crate::random::{Stream, probability};
+use firstflight_random::{Stream, probability};
 
 /// A choice of packets at one link.
 #[derive(Clone, Debug)]

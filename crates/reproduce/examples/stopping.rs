@@ -6,7 +6,7 @@
 
 use core::f64::consts::TAU;
 
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_reproduce::checked::Outcome;
 use firstflight_reproduce::judge::{MOST_SEEDS, decided};
 use firstflight_reproduce::sequential::more;

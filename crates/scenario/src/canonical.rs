@@ -8,7 +8,6 @@ use core::fmt::Write;
 use firstflight_contract::{Nanos, Rate, Role};
 use sha2::{Digest, Sha256};
 
-use crate::dist::Dist;
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
     Codel, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Policer, Processor,
@@ -18,6 +17,7 @@ use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::SchemeSpec;
 use crate::trace::LinkTrace;
 use crate::tree::{Tree, Value};
+use firstflight_random::Dist;
 
 impl Scenario {
     /// The scenario as a file without defaults. [`crate::parse`] reads it back unchanged; if it names traces,

@@ -7,7 +7,7 @@ use crate::model::{
     Endpoints, FlowGroup, FqCodel, Graph, Interval, Link, Network, OnOff, Pages, Path, Queue, Reorder,
     Rounds, Scenario, Source, Start, UdpSource,
 };
-use crate::{Dist, Quantity};
+use firstflight_random::{Dist, Quantity};
 
 /// A part of a scenario.
 pub trait Draws {

@@ -2,6 +2,7 @@
 //! within the integers that hold it.
 
 use firstflight_contract::{Nanos, Rate};
+use firstflight_random::Quantity;
 
 /// A file, bytes.
 pub const FILE: u64 = 4 << 20;
@@ -10,13 +11,13 @@ pub const TRACE: u64 = 64 << 20;
 /// A rate; the smallest is 1 bit/s.
 pub const RATE: Rate = Rate(100_000_000_000_000);
 /// Any time.
-pub const TIME: Nanos = Nanos::from_secs(100_000_000);
+pub const TIME: Nanos = <Nanos as Quantity>::MOST;
 /// A run without a duration; a connection over a dead path would retry for ever.
 pub const RUN: Nanos = Nanos::from_secs(4 * 3_600);
 /// A propagation delay, one way or both.
 pub const DELAY: Nanos = Nanos::from_secs(3_600);
 /// A size, bytes.
-pub const BYTES: u64 = 1_000_000_000_000_000;
+pub const BYTES: u64 = <u64 as Quantity>::MOST;
 /// A number of packets.
 pub const PACKETS: u64 = 1_000_000_000_000;
 /// A window, full packets: the simulator's SACK blocks count no further.
@@ -24,7 +25,7 @@ pub const WINDOW: u64 = 1_000_000;
 /// Packets that one connection sends: the simulator numbers them in 32 bits.
 pub const SEGMENTS: u64 = u32::MAX as u64 - 1;
 /// A number without unit that is drawn, such as the objects of a page.
-pub const COUNT: f64 = 1e6;
+pub const COUNT: f64 = <f64 as Quantity>::MOST;
 /// A buffer, packets: the simulator counts them in 32 bits.
 pub const QUEUE: u64 = u32::MAX as u64;
 /// The bytes that a flow's queue sends in its turn.

@@ -14,11 +14,11 @@ use firstflight_net::queue::fq_codel::FqCodel;
 use firstflight_net::queue::policer::Policer;
 use firstflight_net::queue::priority::Priority;
 use firstflight_net::queue::red::Red;
-use firstflight_net::random::Stream;
 use firstflight_net::rate_trace::TracePlayer;
 use firstflight_net::router::Router;
 use firstflight_net::serialisation::Serialisation;
 use firstflight_net::shaper::Shaper;
+use firstflight_random::Stream;
 use std::sync::Arc;
 
 /// Random stream of a link for the purpose `what`.

@@ -1,8 +1,7 @@
 //! Inputs of the driver. Input number `n` under a seed follows from the seed, the number and the corpus alone, so that it
 //! can be made again without those before it.
 
-use rand_core::{RngCore, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use firstflight_random::Stream;
 
 use crate::{Form, Target};
 
@@ -41,7 +40,7 @@ impl<'a> Inputs<'a> {
     /// Writes input `number` into `input`.
     pub(crate) fn make(&self, number: u64, input: &mut Vec<u8>) {
         let seed = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number;
-        let mut maker = Maker { random: Xoshiro256PlusPlus::seed_from_u64(seed), inputs: self };
+        let mut maker = Maker { random: Stream::seeded(seed), inputs: self };
         input.clear();
         maker.begin(input);
         for _ in 0..1 + maker.below(4) {
@@ -52,14 +51,14 @@ impl<'a> Inputs<'a> {
 }
 
 struct Maker<'a> {
-    random: Xoshiro256PlusPlus,
+    random: Stream,
     inputs: &'a Inputs<'a>,
 }
 
 impl Maker<'_> {
     /// A number below `bound`, which is above zero.
     fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.random.next_u64()) * bound as u128) >> 64) as usize
+        self.random.below(bound)
     }
 
     fn begin(&mut self, input: &mut Vec<u8>) {
@@ -67,7 +66,7 @@ impl Maker<'_> {
         if self.inputs.corpus.is_empty() || numbers && self.below(4) != 0 {
             let length = 1 + self.below(self.inputs.target.longest.min(if numbers { 512 } else { 64 }));
             input.resize(length, 0);
-            return self.random.fill_bytes(input);
+            return self.random.fill(input);
         }
         let corpus = self.inputs.corpus;
         input.extend_from_slice(&corpus[self.below(corpus.len())]);
@@ -85,7 +84,7 @@ impl Maker<'_> {
         let at = self.below(input.len() + 1);
         match self.below(8) {
             0 if at < input.len() => input[at] ^= 1 << self.below(8),
-            1 if at < input.len() => input[at] = self.random.next_u64() as u8,
+            1 if at < input.len() => input[at] = self.random.bits() as u8,
             // A number of one to eight bytes in either order.
             2 | 3 => {
                 let (end, width) = (ENDS[self.below(ENDS.len())], 1 << self.below(4));
@@ -160,7 +159,7 @@ impl Maker<'_> {
                 let digits = input[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
                 let number = match self.below(3) {
                     0 => ENDS[self.below(ENDS.len())],
-                    1 => self.random.next_u64() >> self.below(64),
+                    1 => self.random.bits() >> self.below(64),
                     _ => 10_u64.pow(self.below(20) as u32),
                 };
                 input.splice(from..from + digits, number.to_string().into_bytes());

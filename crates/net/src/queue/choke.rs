@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::dequeue::{Fifo, Item};
 use super::red::{Red, RedConfig};
 use super::{Arrival, Verdict};
-use crate::random::Stream;
+use firstflight_random::Stream;
 
 /// A CHOKe queue.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //! variant of RED", 2000; marks: RFC 3168. Queues are counted in packets, or in bytes as in ns-2.
 
 use super::{Arrival, Verdict};
-use crate::random::Stream;
+use firstflight_random::Stream;
 
 /// Parameters of RED. Queue lengths are packets, in byte mode packets of [`mean_bytes`](Self::mean_bytes).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,13 +8,13 @@ use firstflight_schemes::registry::AnyPhase;
 
 use super::{Loss, OnOff, Phase, Queue, Reorder, Rounds, Shaper};
 use crate::canonical;
-use crate::dist::Dist;
 use crate::model::{self, DataInSyn, IdleRestart, Interval, Limit, PartialAcks, Reads, Receiver, Recovery};
 use crate::profile::Profile;
 use crate::quantity::{Amount, Depth, show_bytes};
 use crate::scheme::PhaseSpec;
 use crate::trace::LinkTrace;
 use crate::tree::{Tree, Value};
+use firstflight_random::Dist;
 
 /// A type that gives a value of kind `K`, one of [`kind`].
 ///

@@ -3,9 +3,9 @@
 use firstflight_contract::{Nanos, Rate};
 
 use crate::choices::{DataInSyn, Growth, IdleRestart, PartialAcks, Reads, Receiver, Recovery, words};
-use crate::dist::Dist;
 use crate::profile::{InitialWindow, Profile};
 use crate::scheme::SchemeSpec;
+use firstflight_random::Dist;
 
 /// TCP flows that share their settings: one `[[flow]]`.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,6 @@
 use firstflight_contract::Nanos;
 
 use super::scheme;
-use crate::dist::Dist;
 use crate::error::Error;
 use crate::format;
 use crate::limits;
@@ -14,6 +13,7 @@ use crate::model::{
 use crate::profile::{InitialWindow, Profile, Stack};
 use crate::quantity::show_time;
 use crate::source::{Item, Table};
+use firstflight_random::Dist;
 
 /// Smallest packet of QUIC on the wire: a datagram of 1200 bytes (RFC 9000 section 14) behind the headers of IPv4 and UDP.
 const SMALLEST_QUIC: u32 = 1228;

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use firstflight_contract::{Nanos, Rate};
 
 use super::hop::{Hop, access, hop, hop_or, usual_access};
-use crate::dist::Dist;
 use crate::error::{Error, Problem};
 use crate::format;
 use crate::limits;
 use crate::model::{Endpoints, Graph, Limit, Link, Node, Packet};
 use crate::quantity::show_time;
 use crate::source::{Item, Table};
-use crate::topology::Draws;
 use crate::topology::flat::{Chance, Level};
 use crate::topology::graphml::{self, Place};
 use crate::topology::transit_stub::TransitStub;
+use firstflight_random::Dist;
+use firstflight_random::Stream;
 
 /// Traffic of a topology.
 #[derive(Default)]
@@ -257,7 +257,7 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
         None => Dist::Fixed(Nanos::from_millis(10)),
     };
 
-    let mut draws = Draws::new(seed);
+    let mut draws = Stream::seeded(seed);
     let drawn = kind.draw(&mut draws).map_err(|never| {
         let why = format!(
             "none of a hundred graphs at level \"{}\" was connected: its alpha is too small",

@@ -2,12 +2,12 @@
 
 use firstflight_contract::Nanos;
 
-use crate::dist::Dist;
 use crate::error::Error;
 use crate::format;
 use crate::limits;
 use crate::model::{FlowGroup, Interval, Packet, Pages, Rounds, Source, Start};
 use crate::source::{Item, Table};
+use firstflight_random::Dist;
 
 /// A group of `[[flow]]`: its stack, and the transfers of the table.
 pub(super) fn transfers(

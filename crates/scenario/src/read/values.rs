@@ -2,7 +2,6 @@
 
 use firstflight_contract::{Nanos, Rate};
 
-use crate::dist::Dist;
 use crate::error::{Error, Problem, QuantityProblem, nearest};
 use crate::format::{Floor, Kind, Section};
 use crate::limits;
@@ -10,6 +9,7 @@ use crate::model::Limit;
 use crate::quantity::{self, Amount, Depth};
 use crate::source::{Item, Table};
 use crate::tree::Value;
+use firstflight_random::Dist;
 
 impl<'a> Table<'a> {
     /// The tables of an array of tables, at most `most`; none if the key is not given.

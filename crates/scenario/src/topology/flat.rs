@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Draws;
+use firstflight_random::Stream;
 
 /// Number of draws after which a graph counts as never connected.
 const TRIES: u32 = 100;
@@ -40,11 +40,11 @@ pub(crate) struct Flat {
 
 impl Flat {
     /// A connected graph of `n` nodes in a square of side `scale`; `None` if none of a hundred was connected.
-    pub(crate) fn connected(level: Level, n: usize, scale: u64, draws: &mut Draws) -> Option<Self> {
+    pub(crate) fn connected(level: Level, n: usize, scale: u64, draws: &mut Stream) -> Option<Self> {
         (0..TRIES).map(|_| Self::draw(level, n, scale, draws)).find(|graph| graph.diameter().is_some())
     }
 
-    fn draw(level: Level, n: usize, scale: u64, draws: &mut Draws) -> Self {
+    fn draw(level: Level, n: usize, scale: u64, draws: &mut Stream) -> Self {
         let mut taken = BTreeSet::new();
         let mut at = vec![];
         while at.len() < n {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn mean_edges(chance: Chance, alpha: f64) -> f64 {
-        let mut draws = Draws::new(7);
+        let mut draws = Stream::seeded(7);
         let level = Level { n: 20, chance, alpha };
         let edges = (0..400).map(|_| Flat::draw(level, 20, 100, &mut draws).edges.len()).sum::<usize>();
         edges as f64 / 400.0

@@ -3,8 +3,8 @@
 //! E. Zegura, K. Calvert, S. Bhattacharjee, "How to model an internetwork", INFOCOM 1996, section 3.2; the constants,
 //! which the paper leaves open, are those of the authors' generator, GT-ITM (October 1996).
 
-use super::Draws;
 use super::flat::{Flat, Level, distance};
+use firstflight_random::Stream;
 
 /// Area of the plane for each node: `OVERALL_DENSITY_FACTOR`.
 const AREA_PER_NODE: f64 = 80.0;
@@ -86,7 +86,7 @@ impl TransitStub {
     ///
     /// # Errors
     /// If the probabilities of a level are too small for a connected graph.
-    pub(crate) fn draw(&self, draws: &mut Draws) -> Result<Graph, NeverConnected> {
+    pub(crate) fn draw(&self, draws: &mut Stream) -> Result<Graph, NeverConnected> {
         let plane = (self.nodes() as f64 * AREA_PER_NODE).sqrt().round_ties_even() as u64;
         let top = Flat::connected(self.top, self.top.n, plane, draws).ok_or(NeverConnected("top"))?;
         let mut domains = vec![];
@@ -117,7 +117,7 @@ impl TransitStub {
         n: usize,
         at: (u64, u64),
         plane: u64,
-        draws: &mut Draws,
+        draws: &mut Stream,
     ) -> Result<Domain, NeverConnected> {
         let side = (plane as f64 * TRANSIT_SPREAD).round_ties_even() as u64;
         let side = side + side % 2;
@@ -152,7 +152,7 @@ impl TransitStub {
         (nodes as f64 * STUB_AREA_PER_NODE).sqrt().round_ties_even() as u64
     }
 
-    fn add_extra(&self, whole: &mut Graph, transit: &[Vec<usize>], weights: Weights, draws: &mut Draws) {
+    fn add_extra(&self, whole: &mut Graph, transit: &[Vec<usize>], weights: Weights, draws: &mut Stream) {
         let stubs: Vec<usize> = (0..whole.places.len()).filter(|&i| whole.places[i].stub).collect();
         for _ in 0..self.ts_edges {
             let domain = &transit[draws.below(transit.len())];
@@ -173,12 +173,12 @@ impl TransitStub {
 
 impl Graph {
     /// `count` random pairs of stub nodes, the two of a pair in different stub domains, of which there are at least two.
-    pub(crate) fn stub_pairs(&self, count: usize, draws: &mut Draws) -> Vec<(usize, usize)> {
+    pub(crate) fn stub_pairs(&self, count: usize, draws: &mut Stream) -> Vec<(usize, usize)> {
         let stubs: Vec<usize> = (0..self.places.len()).filter(|&i| self.places[i].stub).collect();
         (0..count).map(|_| self.stub_pair(&stubs, draws)).collect()
     }
 
-    fn stub_pair(&self, stubs: &[usize], draws: &mut Draws) -> (usize, usize) {
+    fn stub_pair(&self, stubs: &[usize], draws: &mut Stream) -> (usize, usize) {
         loop {
             let pair = (stubs[draws.below(stubs.len())], stubs[draws.below(stubs.len())]);
             if self.places[pair.0].subnet != self.places[pair.1].subnet {
@@ -193,7 +193,7 @@ impl Graph {
         number: usize,
         domain: &Domain,
         weights: Weights,
-        draws: &mut Draws,
+        draws: &mut Stream,
     ) -> Vec<usize> {
         let subnet = format!("t-{number}");
         let transit: Vec<usize> = (0..domain.graph.at.len()).map(|i| self.places.len() + i).collect();
@@ -266,7 +266,7 @@ fn shift(graph: &mut Flat, by: (u64, u64)) {
 }
 
 /// `count` sizes with the given mean: units move from one size to another, and no size falls to zero.
-fn spread(count: usize, mean: usize, draws: &mut Draws) -> Vec<usize> {
+fn spread(count: usize, mean: usize, draws: &mut Stream) -> Vec<usize> {
     let mut sizes = vec![mean; count];
     for _ in 0..MOVES * count {
         let (from, to) = (draws.below(count), draws.below(count));

@@ -3,7 +3,7 @@
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::chain::Chain;
 use firstflight_net::queue::red::RedConfig;
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_schemes::scheme::Value;
 use firstflight_sim::config::{FlowConfig, Network, QueueConfig, Sharing};

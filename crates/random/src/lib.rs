@@ -1,8 +1,13 @@
 //! Independent random streams, one per named component: the draws of one component never depend on those of
-//! another.
+//! another. Distributions as data, and their quantiles.
 
-use rand_core::{RngCore, SeedableRng};
+mod dist;
+mod normal;
+
+pub use dist::{Dist, Quantity};
+
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
 /// Random stream of one component.
 #[derive(Clone, Debug)]
@@ -16,12 +21,22 @@ impl Stream {
         for byte in name.bytes().chain(seed.to_le_bytes()) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
-        Self(Xoshiro256PlusPlus::seed_from_u64(hash))
+        Self::seeded(hash)
+    }
+
+    /// Stream of this seed, without a name.
+    pub fn seeded(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
+    }
+
+    /// Fills `bytes` with random bits.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill_bytes(bytes);
     }
 
     /// A number uniform on `[0, 1)`.
@@ -30,22 +45,15 @@ impl Stream {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
+    /// A number uniform on `0..n`; `n` is above zero and below 2^32.
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.bits()) * n as u128) >> 64) as usize
+    }
+
     /// Whether an event of this [`probability`] happens.
     #[inline]
     pub fn happens(&mut self, probability: u64) -> bool {
         self.0.next_u64() < probability
-    }
-}
-
-impl RngCore for Stream {
-    fn next_u32(&mut self) -> u32 {
-        self.0.next_u32()
-    }
-    fn next_u64(&mut self) -> u64 {
-        self.0.next_u64()
-    }
-    fn fill_bytes(&mut self, dst: &mut [u8]) {
-        self.0.fill_bytes(dst);
     }
 }
 
@@ -61,7 +69,7 @@ mod tests {
 
     #[test]
     fn streams_differ_by_name_and_by_seed_and_repeat_for_the_same_pair() {
-        let first = |seed, name| Stream::named(seed, name).next_u64();
+        let first = |seed, name| Stream::named(seed, name).bits();
         assert_eq!(first(1, "loss"), first(1, "loss"));
         assert_ne!(first(1, "loss"), first(2, "loss"));
         assert_ne!(first(1, "loss"), first(1, "red"));

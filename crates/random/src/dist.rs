@@ -3,7 +3,6 @@
 
 use firstflight_contract::Nanos;
 
-use crate::limits;
 use crate::normal;
 
 /// A value or the distribution it is drawn from.
@@ -44,34 +43,39 @@ pub enum Dist<T> {
 pub trait Quantity: Copy {
     /// As a real number.
     fn real(self) -> f64;
-    /// The value nearest to a real number that is not negative, at most the largest value of the format.
+    /// Largest value that a distribution gives.
+    const MOST: Self;
+    /// The value nearest to a real number that is not negative, at most [`Quantity::MOST`].
     fn nearest(x: f64) -> Self;
 }
 
 impl Quantity for u64 {
+    const MOST: Self = 1_000_000_000_000_000;
     fn real(self) -> f64 {
         self as f64
     }
     fn nearest(x: f64) -> Self {
-        (libm::round(x) as u64).min(limits::BYTES)
+        (libm::round(x) as u64).min(Self::MOST)
     }
 }
 
 impl Quantity for Nanos {
+    const MOST: Self = Self::from_secs(100_000_000);
     fn real(self) -> f64 {
         self.0 as f64
     }
     fn nearest(x: f64) -> Self {
-        Self(libm::round(x) as u64).min(limits::TIME)
+        Self(libm::round(x) as u64).min(Self::MOST)
     }
 }
 
 impl Quantity for f64 {
+    const MOST: Self = 1e6;
     fn real(self) -> f64 {
         self
     }
     fn nearest(x: f64) -> Self {
-        x.min(limits::COUNT)
+        x.min(Self::MOST)
     }
 }
 
@@ -86,8 +90,8 @@ impl<T: Quantity> Dist<T> {
         }
     }
 
-    /// The value below which a share `p` of all values lies; `p` is in `[0, 1)`. A value above the limit of the format
-    /// counts as the limit.
+    /// The value below which a share `p` of all values lies; `p` is in `[0, 1)`. A value above [`Quantity::MOST`]
+    /// counts as it.
     pub fn quantile(self, p: f64) -> T {
         T::nearest(match self {
             Self::Fixed(value) => return value,
