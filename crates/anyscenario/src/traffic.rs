@@ -1,5 +1,6 @@
 //! Sources: flows, telnet, web, UDP.
 
+use firstflight_scenario::Profile;
 use proptest::prelude::*;
 
 use crate::network::Ends;
@@ -127,7 +128,7 @@ fn pages(scale: Scale) -> BoxedStrategy<String> {
 fn connection(scale: Scale, share: f64) -> BoxedStrategy<String> {
     let window = || prop_oneof![packets(100), Just("\"unlimited\"".to_owned())].boxed();
     lines(vec![
-        line(0.7, "profile", word(&["rfc", "ns2", "linux", "quinn"])),
+        line(0.7, "profile", word(Profile::WORDS)),
         scheme::keys(),
         line(0.3, "recovery", word(&["tahoe", "reno", "newreno", "sack"])),
         line(share / 3.0, "partial_acks", word(&["impatient", "slow-but-steady", "ns2-2002"])),

@@ -242,7 +242,7 @@ impl Options {
 }
 
 fn profile(word: &str) -> Result<Profile, Failure> {
-    Profile::ALL.iter().copied().find(|profile| profile.word() == word).ok_or_else(|| {
+    Profile::from_word(word).ok_or_else(|| {
         let wrong = wrong_at(
             option("profile", Some(&quoted(word))),
             format!("there is no profile {}", clipped(&quoted(word))),

@@ -103,8 +103,7 @@ impl Options {
     /// The flow that the options describe, of segments of `mss` payload bytes.
     fn flow(&self, mss: u32) -> Result<FlowConfig, Failure> {
         let word = self.profile.as_deref();
-        let profile = Profile::ALL.iter().find(|profile| Some(profile.word()) == word);
-        let header = profile.unwrap_or(&Profile::Rfc).stack().header;
+        let header = word.and_then(Profile::from_word).unwrap_or(Profile::Rfc).stack().header;
         let flow = Flow::new()
             .handshake(true)
             .text("profile", word)

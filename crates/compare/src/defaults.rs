@@ -41,11 +41,11 @@ pub fn default_startups(input: &Input, profile: Profile, host: &dyn Host) -> Vec
     if !flow.map_or(profile.stack().handshake, |flow| flow.handshake) {
         offered = without(offered, Signals::HANDSHAKE);
     }
-    let profile = input.profile(profile);
-    if !profile.detects_by_time() {
+    let rules = &input.profile(profile).stack().rules;
+    if !rules.detects_by_time() {
         offered = without(offered, Signals::RATE);
     }
-    if profile == Profile::Quinn {
+    if rules.always_paces() {
         offered = without(offered, Signals::PACING);
     }
     let runs = |label: &str| AnyPhase::by_label(label).is_some_and(|phase| offered.has(phase.info().needs));
@@ -78,7 +78,7 @@ pub fn present(profile: Profile) -> SchemeSpec {
     SchemeSpec::parse(&chain).expect("profiles have chains")
 }
 
-/// The stack's own scheme with settings that an operator can change. ns-2 has no operator.
+/// The stack's own scheme with settings that an operator can change.
 fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
     let scenario = match input {
         Input::Scenario(loaded) => Some(&loaded.scenario),
@@ -86,13 +86,13 @@ fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
     };
     let flow = input.transfer();
     let profile = input.profile(profile);
-    if profile == Profile::Ns2 {
+    if !profile.stack().operated {
         return vec![];
     }
     let own = Settings::default();
     let windows = DEFAULT_WINDOWS.map(|packets| Settings { initial_window: Some(packets), ..own });
     let mut all = windows.to_vec();
-    if profile == Profile::Linux {
+    if profile.stack().can_pace() {
         all.push(Settings { paced: true, ..own });
         all.extend(windows.map(|window| Settings { paced: true, ..window }));
     }

@@ -281,8 +281,8 @@ impl<'a> Subject<'a> {
         if let Some(receiver) = inferred.receiver.known() {
             let word = receiver.label();
             let named = Receiver::ALL.iter().copied().find(|r| r.word() == word);
-            // Only Linux has a buffer that grows; the ACKs of other stacks are the nearest to it.
-            let tuned = named == Some(Receiver::Tuned) && flow.profile != Profile::Linux;
+            // Of a stack without a buffer that grows, the ACKs at first are the nearest to it.
+            let tuned = named == Some(Receiver::Tuned) && !flow.profile.stack().tuned_buffer;
             flow.receiver =
                 if tuned { Receiver::QuickAckThenDelayed } else { named.unwrap_or(flow.receiver) };
         }

@@ -16,3 +16,4 @@ pub mod phases;
 pub mod rate_sampler;
 pub mod replay;
 pub mod round;
+pub mod stack;

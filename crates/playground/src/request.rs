@@ -55,7 +55,7 @@ impl Asked {
     /// # Errors
     /// The first field that is wrong, as a sentence.
     pub(crate) fn compare(&self, attached: &[u8]) -> Result<Compare<'static>, String> {
-        let profile = Profile::ALL.iter().copied().find(|profile| profile.word() == self.profile);
+        let profile = Profile::from_word(&self.profile);
         let profile = profile.ok_or_else(|| format!("there is no profile {:?}", self.profile))?;
         if !(1..=MOST_RUNS).contains(&self.runs) {
             return Err(format!("replications: {} is not from 1 to {MOST_RUNS}", self.runs));

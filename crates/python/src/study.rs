@@ -217,7 +217,7 @@ pub(crate) fn bytes(text: Option<&str>) -> Result<u64, Error> {
 
 /// The stack of this name.
 pub(crate) fn profile_of(word: &str) -> Result<Profile, Error> {
-    let found = Profile::ALL.iter().copied().find(|profile| profile.word() == word);
+    let found = Profile::from_word(word);
     found.ok_or_else(|| {
         wrong("profile", &quoted(word), Error::unknown_name("profile", word, Profile::WORDS.iter().copied()))
     })

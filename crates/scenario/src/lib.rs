@@ -36,7 +36,7 @@ pub use error::{Error, Fault, Place, Problem, QuantityProblem, clipped, nearest}
 pub use firstflight_random::{Dist, Quantity};
 pub use model::*;
 pub use places::Places;
-pub use profile::{InitialWindow, Profile, Stack};
+pub use profile::{InitialWindow, Profile, Stack, Transport};
 pub use read::{Loaded, load, load_with, parse, parse_in, parse_with};
 pub use scheme::{PhaseSpec, SchemeSpec};
 pub use trace::columns::{Columns, RateUnit, TimeUnit};

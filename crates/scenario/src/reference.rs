@@ -139,7 +139,7 @@ fn profiles() -> String {
     row("`limited_transmit`", &|s| yes(s.limited_transmit));
     row("`handshake`", &|s| yes(s.handshake));
     row("headers of a packet, size of an ACK", &|s| format!("{} B", s.header));
-    row("windows count", &|s| (if s.packet_counted { "whole packets" } else { "bytes" }).into());
+    row("windows count", &|s| (if s.rules.whole_packets { "whole packets" } else { "bytes" }).into());
     out
 }
 

@@ -161,7 +161,7 @@ fn quinn_fills_its_window_but_for_one_packet_and_paces_at_1_25_windows_a_round_t
     // connection began fills it a second time. 30 packets in 100 ms at 1.25 times: ten in 26.666 ms.
     let mut network = path(FAST, QueueConfig::Unlimited, 190);
     let flow = &mut network.flows[0];
-    flow.stack = Stack { quinn: true, handshake: true, ..stacks::linux() };
+    flow.stack = Stack { rules: stacks::QUINN, handshake: true, ..stacks::linux() };
     flow.stack.initial_window = 30;
     let sent = watch(&network, Kind::Data).1.into_iter().filter(|(_, segment, _)| *segment != SYN);
     let sent: Vec<_> = sent.map(|(at, ..)| at).collect();
@@ -174,7 +174,7 @@ fn quinn_goes_on_after_a_timeout_with_a_window_of_two_packets() {
     // 101 ms: 198 in 20 s. A sender that stopped at its first timeout would have delivered ten or fewer.
     let mut network = path(SLOW, QueueConfig::Packets(0), 20_000);
     let flow = &mut network.flows[0];
-    flow.stack = Stack { quinn: true, handshake: true, initial_window: 10, ..stacks::linux() };
+    flow.stack = Stack { rules: stacks::QUINN, handshake: true, initial_window: 10, ..stacks::linux() };
     let flow = &run(&network).flows[0];
     assert!(flow.timeouts > 0 && (50..=198).contains(&flow.delivered), "{flow:?}");
 }

@@ -141,7 +141,7 @@ fn one_ack_beyond_the_threshold_is_counted_once() {
     // A window of 10, a threshold of 12, one ACK of 10. RFC 9406: min (10, 8) segments, of which 2 reach the threshold. Linux counts
     // the other 8 in avoidance, so that 4 more add a segment. In profile quinn nine of ten leave: 7 are left, and 5 more add one. RFC
     // 5681 allows an ACK one segment, which is used.
-    let quinn = Stack { quinn: true, idle_restart: IdleRestart::Keep, ..stacks::linux() };
+    let quinn = Stack { rules: stacks::QUINN, idle_restart: IdleRestart::Keep, ..stacks::linux() };
     for (stack, acks, windows) in [
         (stacks::linux(), [10, 13, 14], [12.0, 12.0, 13.0]),
         (quinn, [9, 13, 14], [12.0, 12.0, 13.0]),
@@ -153,7 +153,7 @@ fn one_ack_beyond_the_threshold_is_counted_once() {
             acknowledge(&mut sender, seq);
             sender.info().cwnd
         });
-        assert_eq!(seen, windows, "{:?}, quinn {}", stack.recovery, stack.quinn);
+        assert_eq!(seen, windows, "{:?}, {:?}", stack.recovery, stack.rules);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::common::{MS, stacks};
 use firstflight_sim::packet::{CWR_ECE, ECT, pack_blocks};
 use firstflight_sim::sender::app::App;
 use firstflight_sim::sender::info::CaState;
-use firstflight_sim::sender::stack::{PartialAcks, Recovery, Stack};
+use firstflight_sim::sender::stack::{PartialAcks, Recovery, Rules, Stack};
 use firstflight_sim::sender::{AckIn, Port, Segment, Sender};
 
 /// A window of `segments`, in congestion avoidance from the start.
@@ -144,7 +144,7 @@ fn each_timeout_doubles_the_next_one_up_to_a_minute() {
     assert_eq!(times, [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
     // ns-2 starts with 3 s: 3, 6, 12, 24, 48, 60.
     let mut line = Line::default().losing(&lost);
-    line.stack.ns2 = true;
+    line.stack.rules = stacks::NS2;
     line.stack.rto.initial = 3000 * MS;
     let times: Vec<u64> = line.sends(220_000).iter().map(|sent| sent.0 / 1000).collect();
     assert_eq!(times, [0, 3, 9, 21, 45, 93, 153, 213]);
@@ -196,15 +196,15 @@ fn segments_behind_a_hole_count_as_delivered_only_once() {
     let mut lost: Vec<_> = (90..110).step_by(2).map(|segment| (segment, 0)).collect();
     lost.push((320, 0));
     for recovery in [Recovery::Reno, Recovery::NewReno] {
-        for ns2 in [false, true] {
+        for rules in [Rules::RFC, stacks::NS2] {
             let mut line = steady(recovery, 40).losing(&lost);
             line.chain = chain(&["slow-start", "westwood"]);
-            line.stack = Stack { ns2, partial_acks: PartialAcks::SlowButSteady, ..line.stack };
+            line.stack = Stack { rules, partial_acks: PartialAcks::SlowButSteady, ..line.stack };
             for end in (100..2000).step_by(100) {
                 let (sender, sends) = line.run(end);
                 let most = sends.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len).max().expect("something left");
                 let ssthresh = sender.info().ssthresh.expect("a threshold after a loss");
-                assert!(ssthresh <= most as f64, "{recovery:?}, ns2 {ns2}, {end} ms: {ssthresh} of {most}");
+                assert!(ssthresh <= most as f64, "{recovery:?}, {rules:?}, {end} ms: {ssthresh} of {most}");
             }
         }
     }
@@ -232,7 +232,8 @@ fn a_probe_repeats_a_tail_that_has_arrived_and_its_report_still_counts() {
     // probe is due at 1220 + 2 * 115 + 2 = 1452: the same tail. At the timeout the second segment is lost and the tail is not.
     // The pipe (RFC 6675): 2 out + 1 retransmitted - 1 reported - 1 lost = 1.
     let stack = Stack { ecn: true, mss: 1000, ..stacks::linux() };
-    let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven(1000, !stack.ns2));
+    let mut sender =
+        Sender::new(stack, chain(&["slow-start", "reno"]), App::driven(1000, !stack.rules.whole_packets));
     let mut wire = Departures::default();
     sender.open(1000 * MS, 100 * MS);
     assert!(sender.queue(3000));
@@ -256,7 +257,8 @@ fn a_probe_repeats_a_tail_that_has_arrived_and_its_report_still_counts() {
 /// A sender with ECN, `segments` in flight from 1000 ms on and its window in congestion avoidance.
 fn with_ecn(stack: Stack, segments: u32) -> (Sender, Departures) {
     let stack = Stack { ecn: true, initial_window: segments, initial_ssthresh: Some(segments), ..stack };
-    let mut sender = Sender::new(stack, chain(&["slow-start", "reno"]), App::driven(1000, !stack.ns2));
+    let mut sender =
+        Sender::new(stack, chain(&["slow-start", "reno"]), App::driven(1000, !stack.rules.whole_packets));
     let mut wire = Departures::default();
     sender.open(1000 * MS, 100 * MS);
     assert!(sender.queue(100_000));

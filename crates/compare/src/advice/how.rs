@@ -188,7 +188,8 @@ fn linux(scheme: &str, settings: Settings, routes: &[Route]) -> Option<Vec<Strin
 }
 
 /// Commands or options by which the candidate is had today, one text for each stack, on a path with a bandwidth-delay product
-/// of `bdp` packets. Empty if no deployed stack has it. A candidate of profile quinn is paced, and in stacks of QUIC only.
+/// of `bdp` packets. Empty if no deployed stack has it. A candidate of a QUIC stack is had in stacks of
+/// QUIC only.
 pub fn how(candidate: &Candidate, bdp: u64, profile: Profile) -> Vec<String> {
     how_on(candidate, &[Route { to: None, bdp }], profile)
 }
@@ -196,8 +197,8 @@ pub fn how(candidate: &Candidate, bdp: u64, profile: Profile) -> Vec<String> {
 /// The same on several routes, at least one: settings that depend on the path are made for each.
 pub fn how_on(candidate: &Candidate, routes: &[Route], profile: Profile) -> Vec<String> {
     let Candidate { scheme, settings } = candidate;
-    let quic = profile == Profile::Quinn;
-    let settings = Settings { paced: settings.paced || quic, ..*settings };
+    let (quic, paces) = (profile.stack().is_quic(), profile.stack().rules.always_paces());
+    let settings = Settings { paced: settings.paced || paces, ..*settings };
     let label = scheme.label();
     // Parameters that are not the scheme's own are of no stack. The pace of a first window is of no option: the gateway sets it.
     if settings.pace.is_some() || scheme.phases().iter().any(|phase| !phase.params().is_empty()) {

@@ -5,7 +5,7 @@ use firstflight_script::{Ack, Answer, Echo, Error, Event, Line, Opening, Sent};
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::packet::{CWR_ECE, ECHO_REPEAT, MAX_BLOCKS, pack_blocks};
 use firstflight_sim::sender::app::App;
-use firstflight_sim::sender::stack::Recovery;
+use firstflight_sim::sender::stack::{Recovery, RecoveryRule};
 use firstflight_sim::sender::stream::Stream;
 use firstflight_sim::sender::{AckIn, Port, Segment, Sender};
 
@@ -80,7 +80,7 @@ impl Session {
         // Ticks of a coarse clock fall on multiples of it, and a connection can always be marked.
         stack.rto.phase = 0;
         stack.ecn = true;
-        stack.timestamps = opening.timestamps.unwrap_or(stack.timestamps);
+        stack.rules.timestamps = opening.timestamps.unwrap_or(stack.rules.timestamps);
         if stack.recovery.is_selective() && !opening.sack {
             // RFC 2018 section 2: without SACK-Permitted from both ends there are no blocks.
             stack.recovery = match stack.recovery {
@@ -89,12 +89,12 @@ impl Session {
             };
         }
         let sack = match stack.recovery {
-            Recovery::Sack if stack.ns2 => Sacks::OneHeader,
+            Recovery::Sack if stack.rules.recovery == RecoveryRule::Ns2 => Sacks::OneHeader,
             Recovery::Sack | Recovery::Rack { sack: true } => Sacks::All,
             _ => Sacks::Ignored,
         };
         let mut session = Self {
-            sender: Sender::new(stack, chain, App::driven(mss, !stack.ns2)),
+            sender: Sender::new(stack, chain, App::driven(mss, !stack.rules.whole_packets)),
             at_us,
             ack: 1,
             window: opening.window,

@@ -20,6 +20,7 @@ use firstflight_sim::config::{FlowConfig, Network, Sharing, UdpConfig};
 use firstflight_sim::schedule::WinnerTree;
 use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::app::AppConfig;
+use firstflight_sim::sender::stack::{Pacing, Tokens};
 
 use crate::draw::draw;
 use crate::host::{Observe, Refusal};
@@ -192,24 +193,26 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
             format!("{label} needs the RTT of a handshake, but this flow has none; set handshake = true");
         return refuse("startup", why);
     }
-    if group.paced && group.profile != Profile::Linux {
-        let why = format!(
-            "only senders of profile linux pace whatever the scheme, and this is {}",
-            group.profile.word()
-        );
+    let (profile, declared) = (group.profile.word(), group.profile.stack());
+    if group.paced && !declared.can_pace() {
+        let can = Profile::with(scenario::Stack::can_pace);
+        let why = format!("only senders of profile {can} pace whatever the scheme, and this is {profile}");
         return refuse("paced", why);
     }
-    if group.profile == Profile::Quinn && group.recovery != scenario::Recovery::Sack {
-        let why = "losses are found by RFC 9002 under profile quinn; expected \"sack\"".into();
+    if declared.is_quic() && group.recovery != scenario::Recovery::Sack {
+        let why = format!("losses are found by RFC 9002 under profile {profile}; expected \"sack\"");
         return refuse("recovery", why);
     }
-    if group.profile == Profile::Quinn && needs.has(Signals::PACING) {
+    if let Pacing::Tokens(Tokens { percent, .. }) = declared.rules.pacing
+        && needs.has(Signals::PACING)
+    {
+        let windows = percent as f64 / 100.0;
         let why = format!(
-            "{pacer} sets its own pacing rate; quinn paces at 1.25 windows a round trip and takes no rate"
+            "{pacer} sets its own pacing rate; {profile} paces at {windows} windows a round trip and takes no rate"
         );
         return refuse(pacing_key, why);
     }
-    if group.profile == Profile::Quinn && group.data_in_syn != scenario::DataInSyn::Never {
+    if declared.is_quic() && group.data_in_syn != scenario::DataInSyn::Never {
         let why = "a first connection of QUIC has no ticket for data in its first flight".into();
         return refuse("data_in_syn", why);
     }
@@ -223,22 +226,21 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
     let rack = stack(group, 1000, 0, false).recovery.is_rack();
     if needs.has(Signals::RATE) && !rack {
         let why = format!(
-            "{label} needs delivery-rate samples, which only senders of profiles linux and quinn with recovery sack or newreno take"
+            "{label} needs delivery-rate samples, which only senders of profiles {} with recovery sack or newreno take",
+            Profile::with(|stack| stack.rules.detects_by_time())
         );
         return refuse("startup", why);
     }
-    let sharing = group.profile == Profile::Rfc && group.recovery == scenario::Recovery::Sack;
-    if needs.has(Signals::SHARED_WINDOW) && !sharing {
+    if needs.has(Signals::SHARED_WINDOW) && !group.has_processor() {
         let why = format!(
-            "{label} shares its window with other connections, which only senders of profile rfc with recovery sack can"
+            "{label} shares its window with other connections, which only senders of profile {} with recovery sack can",
+            Profile::with(scenario::Stack::has_scoreboard)
         );
         return refuse("startup", why);
     }
     if needs.has(Signals::START_OVER) && rack {
-        let why = format!(
-            "{label} restarts in the middle of recovery, which senders of profile {} cannot",
-            group.profile.word()
-        );
+        let why =
+            format!("{label} restarts in the middle of recovery, which senders of profile {profile} cannot");
         return refuse("startup", why);
     }
     let missing = needs.without(OFFERED);
@@ -254,8 +256,9 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
         return refuse("receiver_reads", why);
     }
     if group.receiver == scenario::Receiver::Tuned {
-        let why = if group.profile != Profile::Linux {
-            "only profile linux has a buffer that grows"
+        let why = if !declared.tuned_buffer {
+            let has = Profile::with(|stack| stack.tuned_buffer);
+            return refuse("receiver", format!("only profile {has} has a buffer that grows"));
         } else if !group.handshake || group.data_in_syn != scenario::DataInSyn::Never {
             "the buffer grows once in a round trip, which its host measures in a handshake without data"
         } else if group.receiver_reads != scenario::Reads::Eager {
@@ -325,7 +328,7 @@ fn ignored(group: &FlowGroup) -> Option<(&'static str, String)> {
         endpoints: _,
         extra_rtt: _,
     } = group;
-    if !profile.detects_by_time() {
+    if !group.rules().detects_by_time() {
         return None;
     }
     let rule = |rule: &str| format!("senders of profile {} {rule}", profile.word());

@@ -3,13 +3,13 @@
 use firstflight_contract::Nanos;
 use firstflight_host::chain::Chain;
 use firstflight_scenario as scenario;
-use firstflight_scenario::{FlowGroup, Profile, limits};
+use firstflight_scenario::{FlowGroup, limits};
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_schemes::startup::rate_based_pacing::RateBasedPacing;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{
-    BYTE_COUNTING, DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack,
+    BYTE_COUNTING, DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack, Timers,
 };
 
 /// Linux acknowledges this many segments at once at the start, beside those that open the window: 16 (`TCP_MAX_QUICKACKS`).
@@ -46,10 +46,9 @@ pub(super) fn idle_conflict(group: &FlowGroup) -> Option<String> {
 }
 
 pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
-    let (ns2, quinn) = (group.profile == Profile::Ns2, group.profile == Profile::Quinn);
-    let rack = group.profile.detects_by_time();
-    // Linux rounds every timer to ticks of its clock; others have a clock of a millisecond or finer read as exact.
-    let exact = group.profile != Profile::Linux && group.rto_granularity <= Nanos::from_millis(1);
+    let declared = group.profile.stack();
+    let rack = declared.rules.detects_by_time();
+    let exact = declared.rules.timers == Timers::Due && group.rto_granularity <= Nanos::from_millis(1);
     Stack {
         mss,
         recovery: match group.recovery {
@@ -67,7 +66,7 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
         },
         sack_walk: group.processor.map_or(0, |processor| processor.walk.0),
         ack_backlog: group.processor.and_then(|processor| processor.backlog).unwrap_or(u32::MAX),
-        ns2,
+        rules: declared.rules,
         initial_window: segments(group.initial_window, mss),
         initial_ssthresh: group.initial_ssthresh.map(|bytes| segments(bytes, mss)),
         receive_window: receive_window(group, mss),
@@ -76,19 +75,13 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
             scenario::Growth::ByteCounting => BYTE_COUNTING,
             scenario::Growth::AllAcked => u32::MAX,
         },
-        grow_only_when_limited: !ns2,
-        decrease_from_window: group.profile != Profile::Rfc,
         paced: group.paced,
         initial_pace: group.initial_pace.map(|bytes| segments(bytes, mss)),
-        quinn,
         limited_transmit: group.limited_transmit,
-        rtt_per_ack: !ns2,
-        timestamps: rack,
         rto: RtoConfig {
-            // RFC 6298 (2.1): 1 s; ns-2: rtxcur_init_ 3.0.
-            initial: Nanos::from_secs(if ns2 { 3 } else { 1 }).0,
+            initial: declared.initial_rto.0,
             min: group.min_rto.0,
-            max: group.profile.stack().max_rto.0,
+            max: declared.max_rto.0,
             granularity: if exact { 1 } else { group.rto_granularity.0 },
             phase,
         },
@@ -137,10 +130,7 @@ pub(super) fn ack_policy(group: &FlowGroup, mss: u32) -> AckPolicy {
     let timer = group.delayed_ack_timer.0;
     match group.receiver {
         scenario::Receiver::AckEveryPacket => AckPolicy { every: 1, quick: 0, timer },
-        // ns-2's DelAck sink acknowledges the first packet at once.
-        scenario::Receiver::Delayed => {
-            AckPolicy { every: 2, quick: u32::from(group.profile == Profile::Ns2), timer }
-        }
+        scenario::Receiver::Delayed => AckPolicy { every: 2, quick: group.profile.stack().quick_acks, timer },
         scenario::Receiver::QuickAckThenDelayed => {
             // Every segment that opens the window is acknowledged at once: `tcp_grow_window` sets the lowest bit of `quick`, and
             // its ACK takes it back.

@@ -153,7 +153,7 @@ impl FlowRecording {
             mss: stack.mss,
             handshake: stack.handshake,
             sack: stack.recovery.is_selective(),
-            timestamps: stack.timestamps,
+            timestamps: stack.rules.timestamps,
             ecn: stack.ecn,
             window: u64::from(stack.receive_window.largest()) * u64::from(stack.mss),
             events: vec![],

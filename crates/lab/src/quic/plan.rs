@@ -11,6 +11,8 @@ use firstflight_scenario::{
 use super::HEADERS;
 use crate::congestion_control::needs_plan;
 
+/// The stack that carries the transfers. Of profiles of TCP, the values of keys are heeded.
+const HOST: Profile = Profile::Quinn;
 /// Bytes of the smallest full datagram of QUIC (RFC 9000 section 14).
 const SMALLEST: u32 = 1200;
 /// Without a limit in the scenario: more than any transfer of a run.
@@ -126,10 +128,11 @@ fn check(group: &FlowGroup, key: &dyn Fn(&str) -> String) -> Result<(), Refusal>
         endpoints: _,
         extra_rtt: _,
     } = *group;
-    if profile == Profile::Ns2 {
-        return refuse(key("profile"), "ns-2's agents count packets; expected \"rfc\" or \"linux\"");
-    }
     let stack = profile.stack();
+    if stack.rules.whole_packets || stack.is_quic() && profile != HOST {
+        let why = format!("the host is {}, which counts bytes", HOST.word());
+        return refuse(key("profile"), format!("{why}; expected \"{}\", \"rfc\" or \"linux\"", HOST.word()));
+    }
     let keeps = idle_restart == stack.idle_restart || idle_restart == IdleRestart::Keep;
     let usual = stack.initial_receive_window.filter(|first| receive_window.is_none_or(|most| *first < most));
     let all = [

@@ -1,6 +1,7 @@
 //! Traffic: flows, telnet, web pages, UDP.
 
 use firstflight_contract::{Nanos, Rate};
+use firstflight_host::stack::Rules;
 
 use crate::choices::{DataInSyn, Growth, IdleRestart, PartialAcks, Reads, Receiver, Recovery, words};
 use crate::profile::{InitialWindow, Profile};
@@ -59,7 +60,7 @@ pub struct FlowGroup {
     pub rto_granularity: Nanos,
     /// Effect of an idle time on the window.
     pub idle_restart: IdleRestart,
-    /// Whether the stack paces what it sends, whatever the scheme: only [`Profile::Linux`] can.
+    /// Whether the stack paces what it sends, whatever the scheme, where it [can](crate::profile::Stack::can_pace).
     pub paced: bool,
     /// Pace of the initial window, payload bytes in a round-trip time, as a plan of the gateway has one; if `None`, the stack's.
     /// See [`FlowGroup::initial_pace_conflict`].
@@ -79,15 +80,20 @@ pub struct FlowGroup {
 }
 
 impl FlowGroup {
+    /// Rules of the group's stack.
+    pub fn rules(&self) -> &'static Rules {
+        &self.profile.stack().rules
+    }
+
     /// Whether [`FlowGroup::partial_acks`] has a choice: only NewReno has partial ACKs, and Linux has its own response.
     pub fn has_partial_acks(&self) -> bool {
-        self.recovery == Recovery::NewReno && !self.profile.detects_by_time()
+        self.recovery == Recovery::NewReno && !self.rules().detects_by_time()
     }
 
     /// Whether the sender counts time in ticks of a coarse clock. A clock of a millisecond or finer is treated as exact, since every
     /// timeout is much longer.
     pub fn has_coarse_clock(&self) -> bool {
-        self.rto_granularity > Nanos::from_millis(1) && !self.profile.detects_by_time()
+        self.rto_granularity > Nanos::from_millis(1) && !self.rules().detects_by_time()
     }
 
     /// Time from the run's start to the first tick of a sender's clock.
@@ -98,9 +104,9 @@ impl FlowGroup {
         }
     }
 
-    /// Whether [`FlowGroup::processor`] has a choice: it is the cost of the scoreboard of profile rfc.
+    /// Whether [`FlowGroup::processor`] has a choice: it is the cost of the scoreboard of RFC 6675.
     pub fn has_processor(&self) -> bool {
-        self.recovery == Recovery::Sack && self.profile == Profile::Rfc
+        self.recovery == Recovery::Sack && self.profile.stack().has_scoreboard()
     }
 
     /// Reason why the stack cannot keep [`FlowGroup::initial_pace`], and the expected setting; `None` if it can, or if there is no

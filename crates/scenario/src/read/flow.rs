@@ -26,7 +26,8 @@ pub(super) fn stack(
     packet: Packet,
 ) -> Result<FlowGroup, Error> {
     let profile = table.get("profile").map_or(Ok(Profile::Rfc), |item| item.choice(Profile::from_word))?;
-    if profile == Profile::Quinn && packet.size < SMALLEST_QUIC {
+    let stack = profile.stack();
+    if stack.is_quic() && packet.size < SMALLEST_QUIC {
         let item = table.get("profile").expect("no other profile is the default");
         let why = format!(
             "QUIC needs packets of {SMALLEST_QUIC} bytes or more, and packet.size is {}",
@@ -34,7 +35,6 @@ pub(super) fn stack(
         );
         return Err(item.invalid(why));
     }
-    let stack = profile.stack();
     let payload = packet.payload(profile);
     let time = |key, default| table.get(key).map_or(Ok(default), |item| item.time());
     let timeout = |key, default| table.get(key).map_or(Ok(default), |item| timeout(&item, stack, profile));
@@ -121,7 +121,8 @@ pub(super) fn stack(
     match table.get("partial_acks") {
         Some(item) if !group.has_partial_acks() => {
             let why = format!(
-                "only recovery newreno takes it, and not under profile linux: this is {}, {}",
+                "only recovery newreno takes it, and not under profile {}: this is {}, {}",
+                Profile::with(|stack| stack.rules.detects_by_time()),
                 group.recovery.word(),
                 profile.word()
             );
@@ -138,7 +139,8 @@ fn processor(table: &Table<'_>, group: &FlowGroup) -> Result<Option<Processor>, 
     let Some(item) = walk.as_ref().or(backlog.as_ref()) else { return Ok(None) };
     if !group.has_processor() {
         let why = format!(
-            "only profile rfc with recovery sack takes it: this is {}, {}",
+            "only profile {} with recovery sack takes it: this is {}, {}",
+            Profile::with(Stack::has_scoreboard),
             group.profile.word(),
             group.recovery.word()
         );
@@ -153,13 +155,14 @@ fn processor(table: &Table<'_>, group: &FlowGroup) -> Result<Option<Processor>, 
     Ok(Some(Processor { walk: walk.time()?, backlog: backlog.map(|acks| acks as u32) }))
 }
 
-/// Whether the stack paces: only that of Linux has the rule.
+/// Whether the stack paces, where it can.
 fn paced(table: &Table<'_>, profile: Profile) -> Result<bool, Error> {
     let Some(item) = table.get("paced") else { return Ok(false) };
     match item.flag()? {
-        true if profile != Profile::Linux => {
-            let why = format!("only profile linux paces whatever the scheme, and this is {}", profile.word());
-            Err(item.invalid(why).expecting("profile = \"linux\", or no paced"))
+        true if !profile.stack().can_pace() => {
+            let can = Profile::with(Stack::can_pace);
+            let why = format!("only profile {can} paces whatever the scheme, and this is {}", profile.word());
+            Err(item.invalid(why).expecting(format!("profile = \"{can}\", or no paced")))
         }
         paced => Ok(paced),
     }

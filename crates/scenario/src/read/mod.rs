@@ -213,8 +213,8 @@ fn packet(table: &Table<'_>) -> Result<Packet, Error> {
     };
     let size = bytes("size")?.unwrap_or(DEFAULT_PACKET.size);
     // Datagrams of QUIC have a size of their own, which the flow checks.
-    let tcp = Profile::ALL.iter().filter(|profile| **profile != Profile::Quinn);
-    let most = tcp.map(|profile| profile.stack().header).max().unwrap_or(0);
+    let tcp = Profile::ALL.iter().map(|profile| profile.stack()).filter(|stack| !stack.is_quic());
+    let most = tcp.map(|stack| stack.header).max().unwrap_or(0);
     match table.get("size") {
         Some(item) if size <= most => {
             Err(item.invalid(format!("headers take up to {most} bytes, so nothing is left for data")))

@@ -4,7 +4,7 @@ use super::{Event, Findings, Rule};
 use crate::config::{FlowConfig, Network};
 use crate::observe::{Kind, Seen};
 use crate::sender::info::CaState;
-use crate::sender::stack::Stack;
+use crate::sender::stack::{RecoveryRule, Stack};
 use firstflight_net::link::Passage;
 
 /// Sequence number of a SYN, in place of a segment number.
@@ -284,7 +284,7 @@ impl Replay {
         let unacknowledged = i64::from(self.max) - i64::from(self.una);
         let known = self.sacked.get(self.una as usize..).unwrap_or_default();
         let arrived = known.iter().filter(|&&sacked| sacked).count() as i64;
-        unacknowledged - if self.stack.ns2 { 0 } else { arrived }
+        unacknowledged - if self.stack.rules.recovery == RecoveryRule::Ns2 { 0 } else { arrived }
     }
 
     /// RFC 3042: one new segment beyond the window for each of the first two duplicate ACKs.

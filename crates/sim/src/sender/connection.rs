@@ -6,6 +6,7 @@
 
 use super::common::Common;
 use super::info::Status;
+use super::stack::MarkRule;
 use super::stamps::RETRANSMITTED;
 use super::{AckIn, Port, Segment};
 use crate::packet;
@@ -175,7 +176,7 @@ where
             bytes = self.app.segmentation().bytes(segment, bytes);
         }
         if repeated {
-            flags |= packet::RETRANSMISSION | if self.stack.timestamps { packet::REPEAT } else { 0 };
+            flags |= packet::RETRANSMISSION | if self.stack.rules.timestamps { packet::REPEAT } else { 0 };
         }
         if self.per_packet {
             let una = self.una;
@@ -222,7 +223,7 @@ where
 
     fn ecn_flags(&mut self, repeated: bool) -> u64 {
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable. In ns-2 they are, and carry CWR (`SetCWRonRetransmit_`).
-        if repeated && !self.stack.ns2 {
+        if repeated && self.stack.rules.marks == MarkRule::Rfc3168 {
             return 0;
         }
         let reduced = std::mem::take(&mut self.reduced);

@@ -47,7 +47,7 @@ use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 use linux::Linux;
 use rfc::Rfc;
-use stack::{Kind, Stack};
+use stack::Stack;
 
 /// A segment that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,9 +128,9 @@ impl Sender {
 
     /// A connection that will begin when its application says so.
     pub fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
-        Self(match stack.recovery.kind() {
-            Kind::Rfc => Kinds::Rfc(Connection::<Rfc>::new(stack, chain, app)),
-            Kind::Linux => Kinds::Linux(Connection::<Linux>::new(stack, chain, app)),
+        Self(match stack.recovery.is_rack() {
+            false => Kinds::Rfc(Connection::<Rfc>::new(stack, chain, app)),
+            true => Kinds::Linux(Connection::<Linux>::new(stack, chain, app)),
         })
     }
 

@@ -2,15 +2,9 @@
 
 use super::rto::RtoConfig;
 use crate::receiver::Reports;
-
-/// The kinds of sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// By the RFCs, or by the rules of ns-2.
-    Rfc,
-    /// As the Linux kernel does it.
-    Linux,
-}
+pub use firstflight_host::stack::{
+    Detection, Fill, LimitedRule, MarkRule, Pacing, RecoveryRule, Reduction, Rules, Timers, Tokens,
+};
 
 /// Loss detection and recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,17 +39,9 @@ impl Recovery {
         }
     }
 
-    /// The kind of sender that recovers in this way.
-    pub fn kind(self) -> Kind {
-        match self {
-            Self::Rack { .. } => Kind::Linux,
-            _ => Kind::Rfc,
-        }
-    }
-
     /// Whether it is Linux's.
     pub fn is_rack(self) -> bool {
-        self.kind() == Kind::Linux
+        matches!(self, Self::Rack { .. })
     }
 }
 
@@ -226,8 +212,8 @@ pub struct Stack {
     pub sack_walk: u64,
     /// ACKs that may wait for the host; further ones are lost.
     pub ack_backlog: u32,
-    /// ns-2's departures from the RFCs in recovery: see `docs/validation.md`.
-    pub ns2: bool,
+    /// Rules that no flow changes.
+    pub rules: Rules,
     /// Initial and restart window.
     pub initial_window: u32,
     /// Initial slow-start threshold; `None` is infinite.
@@ -236,24 +222,13 @@ pub struct Stack {
     pub receive_window: ReceiveWindow,
     /// Most segments by which one ACK may enlarge the window: 1 in RFC 5681, [`BYTE_COUNTING`] in RFC 3465, all in Linux.
     pub growth_per_ack: u32,
-    /// Whether the window grows only while it limits the sender (RFC 7661's premise).
-    pub grow_only_when_limited: bool,
-    /// Whether a multiplicative decrease applies to the window (ns-2, Linux) or to FlightSize (RFC 5681).
-    pub decrease_from_window: bool,
-    /// Whether the sender paces at a rate that follows from its window, where the schemes set none. Only the sender of
-    /// Linux has the rule.
+    /// Whether the sender paces at a rate that follows from its window, where the schemes set none; only with [`Pacing::Optional`].
     pub paced: bool,
     /// Pace of the initial window, segments in a round-trip time, as a plan of the gateway has one; only of a sender that is
     /// `paced`, with a handshake.
     pub initial_pace: Option<u32>,
-    /// Whether a sender with RACK has the rules of quinn, a QUIC stack, for window and pacing.
-    pub quinn: bool,
     /// New data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// An RTT sample from every ACK, rather than one a round trip.
-    pub rtt_per_ack: bool,
-    /// Timestamps on every segment (RFC 7323): one sent twice gives a sample too, and ends the backing off.
-    pub timestamps: bool,
     /// The retransmission timeout.
     pub rto: RtoConfig,
     /// The window after an idle time.

@@ -120,8 +120,11 @@ impl Line {
     }
 
     fn go(&self, end: u64) -> (Sender, Wire<'_>) {
-        let mut sender =
-            Sender::new(self.stack, self.chain.clone(), App::new(&self.app, self.stack.mss, !self.stack.ns2));
+        let mut sender = Sender::new(
+            self.stack,
+            self.chain.clone(),
+            App::new(&self.app, self.stack.mss, !self.stack.rules.whole_packets),
+        );
         let mut receiver = Receiver::new(self.acks, self.stack.recovery.reports())
             .reading(self.stack.receive_window)
             .opened_by_data(self.stack.handshake && self.stack.data_in_syn != DataInSyn::Never);

@@ -1,9 +1,44 @@
 //! Stacks of the tests and benchmarks: one for each kind of sender. A test changes the fields that it is about.
 
+use firstflight_contract::Nanos;
 use firstflight_sim::sender::rto::RtoConfig;
-use firstflight_sim::sender::stack::{DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Stack};
+use firstflight_sim::sender::stack::{
+    DataInSyn, Detection, Fill, IdleRestart, LimitedRule, MarkRule, Pacing, PartialAcks, ReceiveWindow,
+    Recovery, RecoveryRule, Reduction, Rules, Stack, Timers, Tokens,
+};
 
 const MS: u64 = 1_000_000;
+
+/// Rules of ns-2.
+pub(crate) const NS2: Rules = Rules {
+    recovery: RecoveryRule::Ns2,
+    marks: MarkRule::Ns2,
+    decrease_from_window: true,
+    limited: LimitedRule::Ignored,
+    whole_packets: true,
+    rtt_per_ack: false,
+    ..Rules::RFC
+};
+
+/// Rules of Linux.
+pub(crate) const LINUX: Rules = Rules {
+    detection: Detection::Times,
+    decrease_from_window: true,
+    pacing: Pacing::Optional,
+    timers: Timers::Wheel,
+    timestamps: true,
+    ..Rules::RFC
+};
+
+/// Rules of quinn.
+pub(crate) const QUINN: Rules = Rules {
+    reduction: Reduction::AtOnce,
+    limited: LimitedRule::LastAttempt,
+    fill: Fill::BelowTheEdge(2),
+    pacing: Pacing::Tokens(Tokens { percent: 125, burst: Nanos::from_millis(2), packets: [10, 256] }),
+    timers: Timers::Due,
+    ..LINUX
+};
 
 /// The RFCs: SACK, segments of 1000 bytes, an initial window of one segment, no handshake.
 pub(crate) fn rfc() -> Stack {
@@ -13,19 +48,14 @@ pub(crate) fn rfc() -> Stack {
         partial_acks: PartialAcks::Impatient,
         sack_walk: 0,
         ack_backlog: u32::MAX,
-        ns2: false,
+        rules: Rules::RFC,
         initial_window: 1,
         initial_ssthresh: None,
         receive_window: ReceiveWindow::fixed(100_000),
         growth_per_ack: 1,
-        grow_only_when_limited: true,
-        decrease_from_window: false,
         paced: false,
         initial_pace: None,
-        quinn: false,
         limited_transmit: true,
-        rtt_per_ack: true,
-        timestamps: false,
         rto: RtoConfig { initial: 1000 * MS, min: 200 * MS, max: 60_000 * MS, granularity: 1, phase: 0 },
         idle_restart: IdleRestart::Restart,
         ecn: false,
@@ -39,11 +69,8 @@ pub(crate) fn ns2() -> Stack {
     let rfc = rfc();
     Stack {
         mss: 960,
-        ns2: true,
+        rules: NS2,
         receive_window: ReceiveWindow::fixed(1_000_000),
-        grow_only_when_limited: false,
-        decrease_from_window: true,
-        rtt_per_ack: false,
         rto: RtoConfig { initial: 3000 * MS, granularity: 10 * MS, ..rfc.rto },
         ..rfc
     }
@@ -58,7 +85,7 @@ pub(crate) fn linux() -> Stack {
         initial_window: 10,
         receive_window: ReceiveWindow::fixed(1_000_000),
         growth_per_ack: u32::MAX,
-        timestamps: true,
+        rules: LINUX,
         rto: RtoConfig { max: 120_000 * MS, granularity: 4 * MS, ..rfc.rto },
         ..rfc
     }

@@ -4,6 +4,7 @@
 
 use crate::common::MS;
 use crate::common::line::Line;
+use crate::common::stacks;
 use crate::reference;
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
@@ -153,10 +154,7 @@ impl Case {
         let mut line = Line::with(self.recovery, 1, self.ssthresh);
         line.chain = Chain::new(vec![startup, reno]).expect("a chain");
         line.stack = Stack {
-            ns2: true,
-            grow_only_when_limited: false,
-            decrease_from_window: true,
-            rtt_per_ack: false,
+            rules: stacks::NS2,
             idle_restart: self.idle_restart,
             rto: RtoConfig {
                 granularity: 10 * MS,

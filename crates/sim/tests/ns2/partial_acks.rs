@@ -4,6 +4,7 @@
 
 use crate::common::MS;
 use crate::common::line::Line;
+use crate::common::stacks;
 use crate::reference;
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
@@ -52,10 +53,7 @@ fn here(partial_acks: PartialAcks) -> Left {
     line.chain = Chain::new(vec![startup, reno]).expect("a chain");
     line.stack = Stack {
         partial_acks,
-        ns2: true,
-        grow_only_when_limited: false,
-        decrease_from_window: true,
-        rtt_per_ack: false,
+        rules: stacks::NS2,
         rto: RtoConfig { granularity: 10 * MS, min: 250 * MS, ..line.stack.rto },
         ..line.stack
     };

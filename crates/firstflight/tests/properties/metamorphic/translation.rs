@@ -4,7 +4,7 @@ use super::{Held, assert_same, hold};
 use firstflight_contract::Nanos;
 use firstflight_hosts::network::build;
 use firstflight_net::router::RouterConfig;
-use firstflight_scenario::parse;
+use firstflight_scenario::{Profile, parse};
 use firstflight_sim::config::{Network, QueueConfig};
 use firstflight_sim::outcome::{Outcome, simulate};
 
@@ -137,16 +137,14 @@ fn hold_each(path: &str, shift: Nanos, stacks: impl Iterator<Item = String>) -> 
     held
 }
 
-const PROFILES: [&str; 4] = ["rfc", "ns2", "linux", "quinn"];
-
 #[test]
 fn every_scheme_under_every_profile_does_not_depend_on_when_it_starts() {
     // The window of `averaged` is sampled at whole seconds, of which 655.36 s is no whole number.
     let startups: Vec<String> = startups().into_iter().filter(|chain| !chain.contains("averaged")).collect();
-    let of = |profile: &str| {
+    let of = |profile: &&str| {
         hold_each(LOSSY, SHIFT, startups.iter().map(|chain| format!("profile = \"{profile}\"\n{chain}")))
     };
-    let held = PROFILES.map(of);
+    let held: Vec<u32> = Profile::WORDS.iter().map(of).collect();
     assert!(held.iter().all(|held| *held >= 25), "{held:?} of {}", startups.len());
 }
 
@@ -189,7 +187,7 @@ fn every_idle_rule_receiver_and_data_in_the_syn_does_not_depend_on_when_it_start
     let idle = ["restart", "keep", "validate", "pace"];
     let mut stacks = vec![];
     for (n, startup) in startups.iter().enumerate() {
-        for profile in PROFILES {
+        for profile in Profile::WORDS {
             for (m, opening) in opening.iter().enumerate() {
                 for (l, idle) in idle.iter().enumerate() {
                     // Receivers take turns, and initial windows with them.

@@ -116,7 +116,7 @@ impl Connection<Linux> {
             una_before,
             is_duplicate: ack.seq == una_before && had_data && !done.duplicate && !window_update,
             mark: ack.echoes_mark(),
-            answers_original: self.stack.timestamps
+            answers_original: self.stack.rules.timestamps
                 && done.advanced > 0
                 && self.answers_before_retransmission(ack, edge),
             rearm: done.advanced > 0 || done.newly_sacked.is_some_and(|(_, last)| last > head_left),
@@ -234,7 +234,7 @@ impl Connection<Linux> {
         if let Some((first, last)) = done.newly_sacked {
             sample = Some((sample.map_or(now - first, |(oldest, _)| oldest), now - last));
         }
-        if sample.is_none() && self.stack.timestamps && done.advanced > 0 {
+        if sample.is_none() && self.stack.rules.timestamps && done.advanced > 0 {
             // RFC 7323 section 4.1: the echoed timestamp identifies the transmission that was answered.
             let first = word & RETRANSMITTED != 0 && ack.low & packet::ECHO_REPEAT == 0;
             let left = if first { self.own.first_left.get(edge) } else { sent(word) };

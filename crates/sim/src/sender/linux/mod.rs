@@ -12,11 +12,11 @@ mod marks;
 mod pacing;
 mod probe;
 mod prr;
-mod quinn;
 mod reno;
 mod split;
 mod state;
 mod timeout;
+mod tokens;
 mod transmit;
 mod undo;
 mod usage;
@@ -38,8 +38,8 @@ use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 use initial_pace::InitialPace;
 use prr::Prr;
-use quinn::Bucket;
 use std::collections::VecDeque;
+use tokens::Bucket;
 use usage::Usage;
 
 /// Duplicate ACKs, or SACKed segments, that mean a loss while nothing has been reordered.
@@ -104,7 +104,7 @@ pub(crate) struct Linux {
     /// One past the highest segment ever declared lost.
     lost_end: u32,
     prr: Prr,
-    /// Tokens of quinn's pacing.
+    /// Tokens, where they pace.
     bucket: Bucket,
     undo: Undo,
     /// One past the tail that a probe tests; zero without a probe.
@@ -153,7 +153,7 @@ impl Default for Linux {
             hint: 0,
             lost_end: 0,
             prr: Prr::default(),
-            bucket: Bucket::new(0),
+            bucket: Bucket::default(),
             undo: Undo::default(),
             probe_end: 0,
             probe_retransmits: false,
@@ -181,7 +181,7 @@ impl Connection<Linux> {
         let delivery = chain.needs().has(Signals::RATE).then(Box::default);
         Self {
             common: Common::new(stack, chain, app, Rto::linux(stack.rto), true),
-            own: Linux { delivery, bucket: Bucket::new(stack.mss.into()), ..Linux::default() },
+            own: Linux { delivery, bucket: Bucket::of(&stack), ..Linux::default() },
         }
     }
 }
@@ -228,7 +228,7 @@ impl Rules for Connection<Linux> {
     }
 
     fn pace(&mut self, now: u64) {
-        if self.stack.quinn {
+        if self.stack.rules.always_paces() {
             self.take_tokens();
             return;
         }

@@ -5,6 +5,7 @@
 
 use super::Linux;
 use crate::sender::connection::Connection;
+use crate::sender::stack::Pacing;
 use firstflight_contract::{Nanos, Rate, mul_div};
 
 /// Percent of the window a round trip: below half the threshold (`tcp_pacing_ss_ratio`), and from there on
@@ -15,7 +16,7 @@ impl Connection<Linux> {
     /// Sets the pacing rate from the window, after everything that changes the window. Without an RTT there is no rate.
     #[inline(always)]
     pub(super) fn update_pacing(&mut self) {
-        if self.stack.paced | self.stack.quinn {
+        if self.stack.paced | self.stack.rules.always_paces() {
             self.set_pacing();
         }
     }
@@ -26,8 +27,8 @@ impl Connection<Linux> {
         if srtt == 0 {
             return;
         }
-        if self.stack.quinn {
-            self.common.chain.control.pacing = self.rate_of_tokens();
+        if let Pacing::Tokens(rule) = self.stack.rules.pacing {
+            self.common.chain.control.pacing = self.rate_of_tokens(rule);
             return;
         }
         let flight = u64::from(self.nxt - self.una) * self.mss;

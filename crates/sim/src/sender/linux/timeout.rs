@@ -7,6 +7,7 @@ use crate::packet::Blocks;
 use crate::sender::Port;
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
+use crate::sender::stack::Timers;
 use crate::sender::stamps::{SACKED, sent};
 use firstflight_contract::{Nanos, Trigger};
 
@@ -23,8 +24,7 @@ impl Connection<Linux> {
         let wait = std::mem::take(&mut self.own.wait);
         if wait > 0 {
             let tick = self.stack.rto.granularity;
-            // quinn has no timer wheel: its timers fire in time.
-            let fires = if self.own.punctual || self.stack.quinn {
+            let fires = if self.own.punctual || self.stack.rules.timers == Timers::Due {
                 now - wait + self.rto.in_ticks(wait)
             } else {
                 wheel::fires_at(now - wait, wait, tick)

@@ -5,7 +5,7 @@ use super::{Armed, Linux};
 use crate::sender::Port;
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
-use crate::sender::stack::IdleRestart;
+use crate::sender::stack::{Fill, IdleRestart, LimitedRule, Pacing};
 use crate::sender::stamps::{LOST, RETRANS, RETRANSMITTED, SACKED, sent};
 use firstflight_contract::{Moment, Nanos, Rate};
 
@@ -14,6 +14,21 @@ impl Connection<Linux> {
     #[inline]
     pub(crate) fn cwnd_segments(&self) -> u64 {
         self.chain.control.cwnd / self.mss
+    }
+
+    /// The window as far as the sender fills it, bytes.
+    #[inline(always)]
+    fn usable_window(&self) -> u64 {
+        match self.stack.rules.fill {
+            Fill::Whole => self.chain.control.cwnd,
+            Fill::BelowTheEdge(least) => self.chain.control.cwnd.max(least * self.mss) - 1,
+        }
+    }
+
+    /// That window in whole segments.
+    #[inline]
+    fn usable_segments(&self) -> u64 {
+        self.usable_window() / self.mss
     }
 
     /// Whether the window may grow.
@@ -25,9 +40,9 @@ impl Connection<Linux> {
 
     /// Whether the pacer holds the next segment back.
     fn is_held_back(&mut self, now: u64) -> bool {
-        match self.stack.quinn {
-            true => self.must_wait_for_tokens(now),
-            false => self.must_wait(now),
+        match self.stack.rules.pacing {
+            Pacing::Tokens(rule) => self.must_wait_for_tokens(now, rule),
+            _ => self.must_wait(now),
         }
     }
 
@@ -177,14 +192,20 @@ impl Connection<Linux> {
     /// An attempt to send found nothing new.
     #[inline(always)]
     fn note_nothing_queued(&mut self) {
-        if self.stack.quinn {
+        if self.stack.rules.limited == LimitedRule::LastAttempt {
             self.record_blocking();
         }
     }
 
+    /// Records whether the window or the pacer, and not the application or the receiver, ended an attempt to send.
+    fn record_blocking(&mut self) {
+        let more = self.nxt < self.available.min(self.window_end()) || self.own.retrans < self.own.lost;
+        self.own.usage.record_last(more);
+    }
+
     #[inline(always)]
     pub(super) fn validate_after(&mut self, now: u64, sent: bool) {
-        if self.stack.quinn {
+        if self.stack.rules.limited == LimitedRule::LastAttempt {
             return self.record_blocking();
         }
         let in_flight = u64::from(self.own.in_flight(self.nxt - self.una));

@@ -29,8 +29,8 @@ impl Usage {
         }
     }
 
-    /// An attempt to send ended; `blocked`: at the window or the pacer, while something was left to send. That alone counts in quinn
-    /// (`quinn.rs`), and nothing of what was out before.
+    /// An attempt to send ended; `blocked`: at the window or the pacer, while something was left to send. Nothing of what was out
+    /// before counts.
     pub(super) fn record_last(&mut self, blocked: bool) {
         self.limited = blocked;
     }

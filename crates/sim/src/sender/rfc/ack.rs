@@ -3,7 +3,7 @@
 use super::{LossState, Rfc};
 use crate::sender::connection::{Connection, Rules};
 use crate::sender::routers::Carries;
-use crate::sender::stack::Recovery;
+use crate::sender::stack::{MarkRule, Recovery, RecoveryRule};
 use crate::sender::{AckIn, Port};
 use firstflight_contract::{Ack, Congestion, Nanos, Trigger};
 
@@ -20,7 +20,7 @@ impl Connection<Rfc> {
         self.orderly = false;
         if self.chain.control.provisional && self.is_partial(ack.seq) {
             self.give_up(now, ack.seq, port);
-        } else if self.stack.ns2 {
+        } else if self.stack.rules.recovery == RecoveryRule::Ns2 {
             self.ns2_on_ack(now, &ack, port);
         } else if self.stack.recovery.is_selective() {
             self.sack_on_ack(now, &ack, port);
@@ -85,7 +85,7 @@ impl Connection<Rfc> {
             self.own.loss_state = LossState::Open;
         }
         // RFC 5681 and 6582 deflate the window with the ACK that ends recovery and do not grow it; ns-2 does both.
-        let flags = if ended && !self.stack.ns2 { Ack::RECOVERY } else { 0 };
+        let flags = if ended && self.stack.rules.recovery == RecoveryRule::Rfc { Ack::RECOVERY } else { 0 };
         self.deliver(now, (newly, advanced), in_flight, rtt, flags);
         self.restart_rto(now);
         if self.una >= self.write_end {
@@ -96,7 +96,7 @@ impl Connection<Rfc> {
 
     fn end_recovery(&mut self) {
         self.own.loss_state = LossState::Open;
-        if self.stack.recovery == Recovery::NewReno && !self.stack.ns2 {
+        if self.stack.recovery == Recovery::NewReno && self.stack.rules.recovery == RecoveryRule::Rfc {
             // RFC 6582 section 3.2 step 3 (1): "Set cwnd to min (ssthresh, max(FlightSize, SMSS) + SMSS)".
             let flight = u64::from(self.max - self.una).max(1) + 1;
             let control = &mut self.common.chain.control;
@@ -108,7 +108,7 @@ impl Connection<Rfc> {
     pub(super) fn enter_recovery(&mut self, now: u64) {
         let reduced = self.is_reduced_for_mark();
         // ns-2 keeps the end of the marked window.
-        if !(reduced && self.stack.ns2) {
+        if !(reduced && self.stack.rules.marks == MarkRule::Ns2) {
             self.own.recover = self.max;
         }
         self.own.loss_state = LossState::Recovery;
@@ -123,7 +123,7 @@ impl Connection<Rfc> {
 
     /// RFC 3168 section 6.1.2: one reduction "in response to a series of dropped and/or CE packets from a single window of data".
     pub(super) fn is_reduced_for_mark(&self) -> bool {
-        let window_is_open = if self.stack.ns2 {
+        let window_is_open = if self.stack.rules.marks == MarkRule::Ns2 {
             self.una <= self.own.recover
         } else {
             self.own.marks.is_open(self.una.into())
@@ -138,7 +138,7 @@ impl Connection<Rfc> {
     fn report(&mut self, now: u64, trigger: Trigger) {
         let flight = u64::from(self.flight());
         let inflated = self.chain.control.cwnd + u64::from(self.own.inflation) * self.mss;
-        let base = if self.stack.decrease_from_window {
+        let base = if self.stack.rules.decrease_from_window {
             inflated.min(u64::from(self.stack.receive_window.limit).saturating_mul(self.mss))
         } else if self.own.dup_acks > 0 {
             // RFC 5681 section 3.2 step 2: segments of limited transmit "MUST NOT be included in this calculation".
@@ -160,8 +160,7 @@ impl Connection<Rfc> {
             mss: self.common.stack.mss,
         });
         self.note_startup_exit();
-        if self.stack.ns2 {
-            // ns-2 keeps its threshold as an integer.
+        if self.stack.rules.whole_packets {
             let control = &mut self.common.chain.control;
             control.ssthresh = (control.ssthresh / self.common.mss).max(2) * self.common.mss;
         }
@@ -171,8 +170,8 @@ impl Connection<Rfc> {
     /// during loss recovery.
     fn on_mark(&mut self, now: u64, ack: u32) {
         // After a timeout the ACKs echo it until new data carries CWR, which waits for all retransmissions. In ns-2 these carry CWR.
-        self.own.echoed = self.stack.ns2 || self.own.loss_state != LossState::Loss;
-        let begins = if self.stack.ns2 {
+        self.own.echoed = self.stack.rules.marks == MarkRule::Ns2 || self.own.loss_state != LossState::Loss;
+        let begins = if self.stack.rules.marks == MarkRule::Ns2 {
             self.ns2_begins_marked_window(ack)
         } else {
             self.own.loss_state == LossState::Open && self.own.marks.begin(self.una.into(), self.max.into())

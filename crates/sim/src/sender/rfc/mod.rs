@@ -16,7 +16,7 @@ use super::connection::{Connection, Rules};
 use super::info::{CaState, Status};
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
-use super::stack::{IdleRestart, Stack};
+use super::stack::{IdleRestart, RecoveryRule, Stack};
 use super::{AckIn, Port};
 use firstflight_contract::{Nanos, Signals, Trigger};
 use firstflight_host::chain::Chain;
@@ -84,7 +84,7 @@ pub(crate) struct Rfc {
 impl Connection<Rfc> {
     /// A connection that will begin when its application says so.
     pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
-        let stamped = stack.rtt_per_ack || chain.needs().has(Signals::RTT);
+        let stamped = stack.rules.rtt_per_ack || chain.needs().has(Signals::RTT);
         let own = Rfc {
             timed: u32::MAX,
             timed_at: 0,
@@ -196,7 +196,7 @@ impl Rules for Connection<Rfc> {
     fn on_window_update(&mut self, now: u64, port: &mut impl Port) {
         let by_pipe = self.own.loss_state == LossState::Recovery
             && self.stack.recovery.is_selective()
-            && !self.stack.ns2;
+            && self.stack.rules.recovery == RecoveryRule::Rfc;
         if by_pipe {
             // An ACK without blocks counts nothing there, and sends as far as the pipe has room.
             self.on_ack(now, AckIn { seq: self.una, low: 0, high: 0 }, port);

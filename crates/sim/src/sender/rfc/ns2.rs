@@ -1,5 +1,5 @@
-//! Tahoe, Reno and NewReno as ns-2 has them (`tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc` of ns-2.35): rules of
-//! the `ns2` profile that differ from the RFCs. `docs/validation.md` compares the outcome with ns-2's own.
+//! Tahoe, Reno and NewReno as ns-2 has them (`tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc` of ns-2.35): the rules of
+//! `RecoveryRule::Ns2` and `MarkRule::Ns2`. `docs/validation.md` compares the outcome with ns-2's own.
 
 use super::{DUP_THRESH, LossState, Rfc};
 use crate::sender::connection::Connection;
@@ -8,7 +8,7 @@ use crate::sender::{AckIn, Port};
 use firstflight_contract::{Ack, Nanos, Trigger};
 
 impl Connection<Rfc> {
-    /// Any ACK the short path does not take, under the `ns2` profile.
+    /// Any ACK the short path does not take.
     pub(super) fn ns2_on_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
         let recovering = self.own.loss_state == LossState::Recovery && ack.seq < self.own.recover;
         match self.stack.recovery {

@@ -3,7 +3,7 @@
 use super::{LossState, Rfc};
 use crate::sender::Port;
 use crate::sender::connection::{Connection, Rules};
-use crate::sender::stack::Recovery;
+use crate::sender::stack::{MarkRule, Recovery, RecoveryRule};
 use firstflight_contract::{Nanos, Trigger};
 
 impl Connection<Rfc> {
@@ -40,7 +40,11 @@ impl Connection<Rfc> {
         self.own.slow_after_timeout = true;
         // RFC 5681 section 3.1: after a second timeout of the same segment "ssthresh is held constant".
         // ns-2's `timeout()` holds it as well if a mark was the last reason to reduce the window, however long ago.
-        let holds = if self.stack.ns2 { self.own.reduced_for == Some(Trigger::Mark) } else { repeated };
+        let holds = if self.stack.rules.marks == MarkRule::Ns2 {
+            self.own.reduced_for == Some(Trigger::Mark)
+        } else {
+            repeated
+        };
         if holds {
             self.chain.lose_window(Nanos(now));
             self.own.reduced_for = Some(Trigger::Timeout);
@@ -61,7 +65,7 @@ impl Connection<Rfc> {
         self.own.board.clear(self.una);
         self.own.loss_state = LossState::Loss;
         // ns-2's Tahoe goes on counting: duplicates still on their way release nothing.
-        if !(self.stack.ns2 && self.stack.recovery == Recovery::Tahoe) {
+        if !(self.stack.rules.recovery == RecoveryRule::Ns2 && self.stack.recovery == Recovery::Tahoe) {
             self.own.dup_acks = 0;
         }
         self.orderly = false;

@@ -4,7 +4,7 @@ use super::{LossState, Rfc};
 use crate::sender::Port;
 use crate::sender::common::AckSample;
 use crate::sender::connection::Connection;
-use crate::sender::stack::BYTE_COUNTING;
+use crate::sender::stack::{BYTE_COUNTING, LimitedRule, RecoveryRule};
 use crate::sender::stamps::{self, RETRANSMITTED};
 use firstflight_contract::{Ack, Rate};
 
@@ -63,7 +63,7 @@ impl Connection<Rfc> {
         rtt: u64,
         flags: u32,
     ) {
-        let counts = self.own.limited || !self.stack.grow_only_when_limited;
+        let counts = self.own.limited || self.stack.rules.limited == LimitedRule::Ignored;
         let counted = if counts { advanced } else { self.used_window(advanced) };
         // One segment is within every stack's limit.
         let growth = if counted <= 1 { counted } else { counted.min(self.growth_limit()) };
@@ -97,11 +97,11 @@ impl Connection<Rfc> {
     }
 
     /// Bytes by which the `newly` delivered segments, and the `growth` of `counted` segments, are short of full ones. RFC 5681
-    /// equation (2): "cwnd += min (N, SMSS)", where N is the number of bytes that an ACK acknowledges. ns-2 counts packets.
+    /// equation (2): "cwnd += min (N, SMSS)", where N is the number of bytes that an ACK acknowledges.
     #[cold]
     #[inline(never)]
     fn short(&self, newly: u32, advanced: u32, counted: u32, growth: u32) -> (u64, u64) {
-        if self.stack.ns2 {
+        if self.stack.rules.whole_packets {
             return (0, 0);
         }
         let from = self.una - advanced;
@@ -235,7 +235,8 @@ impl Connection<Rfc> {
     pub(crate) fn left_network(&self) -> u64 {
         // Before a recovery, only limited transmit sends for SACKed segments.
         let waits = self.own.loss_state == LossState::Open && !self.stack.limited_transmit;
-        let sacked = if self.stack.ns2 || waits { 0 } else { self.own.board.sacked() };
+        let sacked =
+            if self.stack.rules.recovery == RecoveryRule::Ns2 || waits { 0 } else { self.own.board.sacked() };
         u64::from(self.own.inflation + sacked)
     }
 

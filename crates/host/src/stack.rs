@@ -1,0 +1,150 @@
+//! Rules in which transport stacks differ. A stack is declared in these; a sender asks for a rule, never for a stack's name.
+
+use firstflight_contract::Nanos;
+
+/// Rules of a stack that no key of a scenario changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Signs of a loss.
+    pub detection: Detection,
+    /// Course of a recovery, where duplicate ACKs are the sign.
+    pub recovery: RecoveryRule,
+    /// Reduction for ECN marks, where duplicate ACKs are the sign of a loss.
+    pub marks: MarkRule,
+    /// Whether a multiplicative decrease applies to the window (ns-2, Linux) or to FlightSize (RFC 5681).
+    pub decrease_from_window: bool,
+    /// Way to the reduced window, where times are the sign of a loss.
+    pub reduction: Reduction,
+    /// Times at which the window may grow.
+    pub limited: LimitedRule,
+    /// Part of the window that is used, where times are the sign of a loss.
+    pub fill: Fill,
+    /// Whether windows count whole packets, so that a fraction of a packet is not sent (ns-2), and not bytes.
+    pub whole_packets: bool,
+    /// Pacing.
+    pub pacing: Pacing,
+    /// Expiry of timers.
+    pub timers: Timers,
+    /// Whether every ACK gives a sample of the round-trip time, rather than one a round trip.
+    pub rtt_per_ack: bool,
+    /// Whether an ACK tells which copy of a segment arrived: timestamps (RFC 7323), packet numbers of QUIC.
+    pub timestamps: bool,
+}
+
+/// Signs of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detection {
+    /// Duplicate ACKs, or three segments reported above (RFC 5681, RFC 6675).
+    Duplicates,
+    /// The times of segments reported above too: RACK-TLP (RFC 8985). The recoveries Tahoe and Reno go by duplicate ACKs even so.
+    Times,
+}
+
+/// Course of a recovery after duplicate ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryRule {
+    /// RFCs 5681, 6582, 6675.
+    Rfc,
+    /// The agents Tahoe, Reno, Newreno and Sack1 of ns-2.35: no second fast retransmit for one window (`bugFix_`), at most two
+    /// segments for an ACK in NewReno, a running pipe in Sack1, and growth by the ACK that ends the recovery.
+    Ns2,
+}
+
+/// Reduction for ECN marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkRule {
+    /// RFC 3168: once a window, none while a loss is repaired; retransmissions cannot be marked.
+    Rfc3168,
+    /// ns-2.35: the window shares its end with that of losses; retransmissions can be marked, and a mark before a timeout keeps
+    /// the threshold.
+    Ns2,
+}
+
+/// Times at which the window may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitedRule {
+    /// Always: the window grows whether it limits the sender or not. Only where duplicate ACKs are the sign of a loss.
+    Ignored,
+    /// For ACKs of what was in flight while the window limited the sender (RFC 7661's premise; `tcp_is_cwnd_limited` of Linux).
+    InFlight,
+    /// If the window or the pacer, and not the application, ended the last attempt to send before the ACK. The ACKs of a write's
+    /// last flight add nothing. Only where times are the sign of a loss.
+    LastAttempt,
+}
+
+/// Way to the reduced window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Proportional rate reduction (RFC 6937).
+    Proportional,
+    /// The threshold is the window at once (RFC 9002 section 7.3.2).
+    AtOnce,
+}
+
+/// Part of the window that is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// All of it.
+    Whole,
+    /// All but its last byte, so that ten packets of window let nine leave; the window has this many packets at least.
+    BelowTheEdge(u64),
+}
+
+/// Pacing of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// At the rates of schemes alone.
+    Schemes,
+    /// Where a flow asks for it, also at Linux's rate for every scheme without one (`tcp_update_pacing_rate`).
+    Optional,
+    /// Always, from a bucket of tokens. The rates of schemes are not heeded. Only where times are the sign of a loss.
+    Tokens(Tokens),
+}
+
+/// A bucket of tokens, by which a stack paces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tokens {
+    /// Percent of the window that leaves in a round trip (RFC 9002 section 7.7: `N`).
+    pub percent: u64,
+    /// Part of the window that the bucket holds: that of this time.
+    pub burst: Nanos,
+    /// Smallest and largest bucket, packets.
+    pub packets: [u64; 2],
+}
+
+/// Expiry of timers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timers {
+    /// When they are due. A clock of a millisecond or finer is treated as exact, since every timeout is much longer.
+    Due,
+    /// At a tick of the kernel's timer wheel.
+    Wheel,
+}
+
+impl Rules {
+    /// The rules of the RFCs for TCP. Where these are silent, as in [`Rules::fill`], the simplest.
+    pub const RFC: Self = Self {
+        detection: Detection::Duplicates,
+        recovery: RecoveryRule::Rfc,
+        marks: MarkRule::Rfc3168,
+        decrease_from_window: false,
+        reduction: Reduction::Proportional,
+        limited: LimitedRule::InFlight,
+        fill: Fill::Whole,
+        whole_packets: false,
+        pacing: Pacing::Schemes,
+        timers: Timers::Due,
+        rtt_per_ack: true,
+        timestamps: false,
+    };
+
+    /// Whether the sender detects losses by the times of its segments.
+    pub const fn detects_by_time(&self) -> bool {
+        matches!(self.detection, Detection::Times)
+    }
+
+    /// Whether the stack paces every connection, and takes no rate of a scheme.
+    pub const fn always_paces(&self) -> bool {
+        matches!(self.pacing, Pacing::Tokens(_))
+    }
+}

@@ -1,0 +1,196 @@
+//! The named stacks. The profile of a `[[flow]]` sets the defaults of its keys; no other code does.
+
+use firstflight_contract::Nanos;
+use firstflight_host::stack::{Pacing, RecoveryRule, Rules};
+
+use crate::choices::{Growth, IdleRestart, Receiver, Recovery, words};
+
+/// Declares each profile by its name, its word, and the file of its settings.
+macro_rules! profiles {
+    ($($(#[$doc:meta])* $name:ident = $word:literal in $file:ident,)+) => {
+        $(mod $file;)+
+
+        words! {
+            /// A stack that sets the defaults of a flow.
+            Profile { $($(#[$doc])* $name = $word),+ }
+        }
+
+        impl Profile {
+            /// The profile's settings.
+            pub const fn stack(self) -> &'static Stack {
+                match self { $(Self::$name => &$file::STACK),+ }
+            }
+        }
+    };
+}
+
+profiles! {
+    /// RFCs 5681, 6298, 6582, 6675, 6928.
+    Rfc = "rfc" in rfc,
+    /// The one-way TCP agents of ns-2.35.
+    Ns2 = "ns2" in ns2,
+    /// Linux 6.x.
+    Linux = "linux" in linux,
+    /// quinn 0.11, a QUIC stack.
+    Quinn = "quinn" in quinn,
+}
+
+/// Settings of a profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack {
+    /// Transport protocol.
+    pub transport: Transport,
+    /// Whether an operator can change its settings: a simulator's stack has none.
+    pub operated: bool,
+    /// Headers on every packet, bytes: IPv4, TCP, and the TCP options that every packet carries.
+    pub header: u32,
+    /// Start-up scheme, if the avoidance scheme is not in `startup_with`.
+    pub startup: &'static str,
+    /// Start-up schemes for certain avoidance schemes: the label of the avoidance scheme, then of the start-up scheme.
+    pub startup_with: &'static [(&'static str, &'static str)],
+    /// Avoidance schemes under whose name the stack has something else, which no chain here is: the label, and what the stack has.
+    pub unlike: &'static [(&'static str, &'static str)],
+    /// Avoidance scheme.
+    pub avoidance: &'static str,
+    /// Parameters of schemes: label, parameter, word.
+    pub parameters: &'static [(&'static str, &'static str, &'static str)],
+    /// Loss detection and retransmission.
+    pub recovery: Recovery,
+    /// Initial window.
+    pub initial_window: InitialWindow,
+    /// Largest window that the receiver offers, payload bytes; if `None`, without limit.
+    pub receive_window: Option<u64>,
+    /// First window that the receiver offers, payload bytes; if `None`, `receive_window`.
+    pub initial_receive_window: Option<u64>,
+    /// Times at which the receiver acknowledges.
+    pub receiver: Receiver,
+    /// Time for which a receiver that delays ACKs waits for a second packet.
+    pub delayed_ack_timer: Nanos,
+    /// First packets that such a receiver acknowledges at once.
+    pub quick_acks: u32,
+    /// Whether the stack can have a receive buffer that grows while the application reads ([`Receiver::Tuned`]).
+    pub tuned_buffer: bool,
+    /// Growth of the window that one ACK allows.
+    pub growth: Growth,
+    /// Smallest retransmission timeout.
+    pub min_rto: Nanos,
+    /// Largest retransmission timeout.
+    pub max_rto: Nanos,
+    /// Retransmission timeout before the first sample of the round-trip time.
+    pub initial_rto: Nanos,
+    /// Clock granularity of the retransmission timeout, which is rounded up.
+    pub rto_granularity: Nanos,
+    /// Effect of an idle time on the window.
+    pub idle_restart: IdleRestart,
+    /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether a handshake precedes the data.
+    pub handshake: bool,
+    /// Rules that no key changes.
+    pub rules: Rules,
+}
+
+/// Transport protocol of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// QUIC: a receiver reports every packet, and a first connection sends no data before the handshake.
+    Quic,
+}
+
+/// Rule for the initial window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// This number of full packets.
+    Packets(u64),
+    /// min (4*MSS, max (2*MSS, 4380)), RFC 3390 section 1.
+    Rfc3390,
+    /// min (10*MSS, max (2*MSS, 14600)), RFC 6928 section 2.
+    Rfc6928,
+    /// min (10*MSS, max (2*MSS, 14720)), RFC 9002 section 7.2 (QUIC).
+    Rfc9002,
+}
+
+impl Stack {
+    /// Whether the stack speaks QUIC.
+    pub fn is_quic(&self) -> bool {
+        self.transport == Transport::Quic
+    }
+
+    /// Whether a flow may ask for pacing with every scheme ([`Pacing::Optional`]).
+    pub fn can_pace(&self) -> bool {
+        self.rules.pacing == Pacing::Optional
+    }
+
+    /// Whether its SACK recovery has the scoreboard of RFC 6675.
+    pub fn has_scoreboard(&self) -> bool {
+        !self.rules.detects_by_time() && self.rules.recovery == RecoveryRule::Rfc
+    }
+
+    /// The start-up scheme that precedes this avoidance scheme.
+    pub fn startup_before(&self, avoidance: &str) -> &'static str {
+        let own = self.startup_with.iter().find(|(label, _)| *label == avoidance);
+        own.map_or(self.startup, |(_, startup)| startup)
+    }
+}
+
+impl InitialWindow {
+    /// The rules that a scenario may name.
+    pub const RULES: &'static [(&'static str, Self)] =
+        &[("rfc3390", Self::Rfc3390), ("rfc6928", Self::Rfc6928), ("rfc9002", Self::Rfc9002)];
+
+    /// The rule of this name.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::RULES.iter().find(|(rule, _)| *rule == word).map(|(_, window)| *window)
+    }
+
+    /// The window in bytes, where a full packet carries `payload` bytes.
+    pub fn bytes(self, payload: u32) -> u64 {
+        let mss = u64::from(payload);
+        let most = |packets: u64, bytes: u64| (packets * mss).min((2 * mss).max(bytes));
+        match self {
+            Self::Packets(n) => n * mss,
+            Self::Rfc3390 => most(4, 4380),
+            Self::Rfc6928 => most(10, 14_600),
+            Self::Rfc9002 => most(10, 14_720),
+        }
+    }
+}
+
+impl Profile {
+    /// Words of the profiles whose stack has a property, for an error: `linux and quinn`.
+    pub fn with(property: impl Fn(&Stack) -> bool) -> String {
+        let words: Vec<_> = Self::ALL.iter().filter(|it| property(it.stack())).map(|it| it.word()).collect();
+        match &words[..] {
+            [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+            _ => words.concat(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::InitialWindow::{Rfc3390, Rfc6928, Rfc9002};
+
+    #[test]
+    fn large_initial_windows_are_those_of_their_rfcs() {
+        // RFC 3390 section 1: 4 segments of at most 1095 bytes, 3 of at most 2190, else 2; it bounds bytes, so between
+        // the steps the window is 4380 bytes. RFC 6928: 14600 bytes are ten segments of 1460. RFC 9002 section 7.2:
+        // 14720 bytes; ten datagrams of 1200 are less.
+        for (rule, payload, bytes) in [
+            (Rfc3390, 536, 2144),
+            (Rfc3390, 1095, 4380),
+            (Rfc3390, 1460, 4380),
+            (Rfc3390, 2190, 4380),
+            (Rfc3390, 4000, 8000),
+            (Rfc6928, 1460, 14_600),
+            (Rfc6928, 8960, 17_920),
+            (Rfc9002, 1200, 12_000),
+            (Rfc9002, 1472, 14_720),
+            (Rfc9002, 9000, 18_000),
+        ] {
+            assert_eq!(rule.bytes(payload), bytes, "{rule:?} {payload}");
+        }
+    }
+}
