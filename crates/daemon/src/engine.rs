@@ -1,37 +1,28 @@
 //! The gateway's thread: reports of the kernel in, plans out, orders of the socket between.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{
-    Acceptance, Connection, Decision, Event, Explanation, Gateway, Mode, Observation, Override, Ranking,
-    Transfer,
-};
+use firstflight_gateway::{Connection, Decision, Event, Gateway, Mode, Override, Ranking};
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
-use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::api::{Answer, Content, Message, Order};
-use crate::exchange::{self, Exchange, News};
-use crate::journal::Journal;
+use crate::api::{Answer, Message};
+use crate::clock;
+use crate::exchange::{self, News};
 use crate::kernel::Kernel;
-use crate::keys::SITE;
+use crate::logs::{Logs, Troubles};
 use crate::metrics::Metrics;
 use crate::orders::Orders;
-use crate::service::Site;
+use crate::others::Others;
+use crate::pending::Pending;
 use crate::store::Store;
-use crate::{clock, view};
 
 /// Longest time between two looks at the kernel's reports: the tail of the time from a close to its effect on a plan.
 const LOOK: Duration = Duration::from_millis(20);
-/// Age from which an observation that is pushed is refused.
-const OLDEST: Nanos = Nanos::from_secs(1800);
 /// Most messages of the exchange that are taken between two looks.
 const MOST_NEWS: usize = 1024;
 /// Batches of reports between which requests are answered: 1 to 2 ms.
@@ -41,37 +32,34 @@ const DECISIONS: usize = 512;
 /// Time between two ticks of the gateway.
 const TICK: Nanos = Nanos::from_secs(1);
 
-/// The gateway with its kernel, its journal and its store.
+/// The gateway with its kernel and its store, and what they need of the machine.
 pub(crate) struct Engine<'a> {
     pub(crate) gateway: Gateway,
     pub(crate) kernel: Box<dyn Kernel + 'a>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) journal: Journal,
-    /// Log of all events, if the operator asked for one.
-    pub(crate) recording: Option<BufWriter<File>>,
     pub(crate) store: Store,
-    /// Mechanisms of this machine, one line each.
-    pub(crate) tiers: Vec<String>,
-    pub(crate) started: Nanos,
-    pub(crate) next_tick: Nanos,
     /// The operator's orders.
     pub(crate) orders: Orders,
+    /// Decisions that wait to be followed.
+    pub(crate) pending: Pending,
+    /// Rankings of the prefixes that are being made, and their clients.
+    pub(crate) rankings: Vec<(Ranking, oneshot::Sender<Answer>)>,
+    pub(crate) others: Others,
+    pub(crate) machine: Machine,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) logs: Logs,
+    pub(crate) troubles: Troubles,
+}
+
+/// Facts of the machine and of the kernel's programs that hold until the process ends.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) started: Nanos,
+    /// Mechanisms, one line each.
+    pub(crate) tiers: Vec<String>,
     /// Starts for single transfers that the kernel applies.
     pub(crate) transfers: Option<Transfers>,
     /// Whether idle connections are prepared once a tick.
     pub(crate) idle: bool,
-    /// The site, its secret, and the observations of others that were accepted and refused.
-    pub(crate) site: Option<Site>,
-    pub(crate) observed: [u64; 2],
-    /// Exchange with other gateways.
-    pub(crate) exchange: Option<Exchange>,
-    /// Newest complaint of the kernel, the journal or the store.
-    pub(crate) complaint: Option<String>,
-    pub(crate) complain: fn(&str),
-    /// Decisions of the present list that were followed.
-    pub(crate) followed: usize,
-    /// Rankings of the prefixes that are being made, and their clients.
-    pub(crate) rankings: Vec<(Ranking, oneshot::Sender<Answer>)>,
 }
 
 impl Engine<'_> {
@@ -113,45 +101,45 @@ impl Engine<'_> {
         mut alive: impl FnMut(),
     ) {
         let mut reports: Vec<Connection> = vec![];
-        let mut decisions = vec![];
+        let mut next_tick = self.machine.started;
         while !over() {
             let read = self.kernel.drain(&mut |connection| reports.push(connection));
             self.note(read);
             let now = clock::since_boot();
             for (number, batch) in reports.chunks(Gateway::BATCH).enumerate() {
                 if number % BATCHES == BATCHES - 1 {
-                    self.take_waiting(orders, &mut decisions);
+                    self.take_waiting(orders);
                 }
                 self.gateway.prepare(batch);
                 for connection in batch {
                     self.metrics.report(connection);
-                    self.give(&Event::Report(*connection), &mut decisions);
-                    self.share(now, connection);
+                    self.give(&Event::Report(*connection));
+                    self.others.share(now, &self.gateway, connection);
                 }
             }
             reports.clear();
-            self.take(now, &mut decisions);
-            self.reload_if_asked(&mut decisions);
+            self.take(now);
+            self.reload_if_asked();
             // This clock never steps back, but for a machine that was moved or restored.
-            if now >= self.next_tick || self.next_tick.0 - now.0 > TICK.0 {
-                self.next_tick = Nanos(now.0 + TICK.0);
-                self.give(&Event::Tick { now }, &mut decisions);
+            if now >= next_tick || next_tick.0 - now.0 > TICK.0 {
+                next_tick = Nanos(now.0 + TICK.0);
+                self.give(&Event::Tick { now });
                 let renewed = self.kernel.renew();
                 self.note(renewed);
-                if self.idle {
+                if self.machine.idle {
                     let prepared = self.kernel.prepare_idle();
                     self.note(prepared);
                 }
                 self.count();
                 alive();
             }
-            self.apply(&mut decisions, now, orders);
+            self.apply(now, orders);
             self.take_import();
             let saved = self.store.save_some(&mut self.gateway, &self.orders.book);
             self.note(saved);
             // However long that took.
-            self.take_waiting(orders, &mut decisions);
-            self.apply(&mut decisions, now, orders);
+            self.take_waiting(orders);
+            self.apply(now, orders);
             // A request is answered at once; without one the kernel's reports wait until the next look.
             // A longer time is left only if the clock has stepped back.
             let pause = LOOK.as_nanos() as u64;
@@ -170,14 +158,14 @@ impl Engine<'_> {
                 };
                 let ended = match orders.recv_timeout(Duration::from_nanos(wait)) {
                     Ok(message) => {
-                        self.take_request(message, &mut decisions);
+                        self.take_request(message);
                         false
                     }
                     Err(RecvTimeoutError::Timeout) => false,
                     Err(RecvTimeoutError::Disconnected) => true,
                 };
-                self.take_saved(&mut decisions);
-                self.apply(&mut decisions, now, orders);
+                self.take_saved();
+                self.apply(now, orders);
                 if ended {
                     // The thread of the socket has ended.
                     std::thread::sleep(LOOK);
@@ -186,19 +174,18 @@ impl Engine<'_> {
             }
         }
         let now = clock::since_boot();
-        self.take(now, &mut decisions);
-        self.apply(&mut decisions, now, orders);
-        self.end(&mut decisions);
-        self.apply(&mut decisions, now, orders);
-        if let Some(recording) = &mut self.recording {
-            let written = recording.flush().map_err(|error| format!("the recording: {error}"));
-            self.note(written);
-        }
+        self.take(now);
+        self.apply(now, orders);
+        self.end();
+        self.apply(now, orders);
+        let written = self.logs.end();
+        self.note(written);
     }
 
     /// Gives the gateway an event, and records it with its decisions.
-    pub(crate) fn give(&mut self, event: &Event, decisions: &mut Vec<Decision>) {
-        let begin = decisions.len();
+    pub(crate) fn give(&mut self, event: &Event) {
+        let begin = self.pending.len();
+        let decisions = &mut self.pending.all;
         match *event {
             Event::Report(connection) => self.gateway.report(&connection, decisions),
             Event::Tick { now } => self.gateway.tick(now, decisions),
@@ -206,35 +193,22 @@ impl Engine<'_> {
             Event::Remote(ref remote) => self.gateway.remote(remote, decisions),
             Event::Start { .. } | Event::Decide(_) => return,
         }
-        let Some(recording) = &mut self.recording else { return };
-        let decided = decisions[begin..].iter().map(|decision| Event::Decide(*decision).line());
-        let mut lines = std::iter::once(event.line()).chain(decided);
-        if let Err(error) = lines.try_for_each(|line| writeln!(recording, "{line}")) {
-            self.recording = None;
-            self.note(Err(format!("the recording has ended: {error}")));
-        }
-    }
-
-    /// Hands the prefix of a connection to the exchange, with the own measurement.
-    fn share(&mut self, now: Nanos, connection: &Connection) {
-        let Some(exchange) = &mut self.exchange else { return };
-        let gateway = &self.gateway;
-        let prefix = gateway.prefix(connection.peer);
-        exchange.saw(now, prefix, |host| gateway.observation(&prefix, host, clock::wall() / 1_000_000_000));
+        let recorded = self.logs.event(event, &decisions[begin..]);
+        self.note(recorded);
     }
 
     /// Takes what the exchange brings: observations of other gateways, and news of the store.
-    fn take(&mut self, now: Nanos, decisions: &mut Vec<Decision>) {
+    fn take(&mut self, now: Nanos) {
         for _ in 0..MOST_NEWS {
-            let Some(exchange) = &mut self.exchange else { return };
+            let Some(exchange) = &mut self.others.exchange else { return };
             let Some(news) = exchange.news() else { return };
             let line = exchange::line(&news, &exchange.store, now);
             let logged = match news {
                 News::Remote(remote) => {
-                    let before = decisions.len();
-                    self.give(&Event::Remote(remote), decisions);
+                    let before = self.pending.len();
+                    self.give(&Event::Remote(remote));
                     // One without an effect has no line.
-                    decisions.len() > before
+                    self.pending.len() > before
                 }
                 News::Away(why) => {
                     let store = exchange.store.clone();
@@ -248,8 +222,8 @@ impl Engine<'_> {
                 News::Refused(_) | News::Here => true,
             };
             if logged {
-                let written = self.journal.line(&line).and_then(|()| self.journal.flush());
-                self.note(written.map_err(|error| format!("the decision log: {error}")));
+                let written = self.logs.line(&line);
+                self.note(written);
             }
         }
     }
@@ -258,14 +232,8 @@ impl Engine<'_> {
         self.gateway.settings().mode == Mode::Enforce && !self.orders.book.is_stopped()
     }
 
-    /// Keeps a complaint for `status`, and says it once.
     pub(crate) fn note(&mut self, result: Result<(), String>) {
-        if let Err(why) = result
-            && self.complaint.as_ref() != Some(&why)
-        {
-            (self.complain)(&why);
-            self.complaint = Some(why);
-        }
+        self.troubles.note(result);
     }
 
     fn count(&mut self) {
@@ -289,33 +257,33 @@ impl Engine<'_> {
 
     /// Logs decisions and, in the mode enforce, has the kernel follow them. Requests are answered meanwhile: a tick may decide on
     /// tens of thousands of prefixes.
-    fn apply(&mut self, decisions: &mut Vec<Decision>, now: Nanos, orders: &Receiver<Message>) {
-        if decisions.is_empty() {
+    fn apply(&mut self, now: Nanos, orders: &Receiver<Message>) {
+        if self.pending.is_empty() {
             return;
         }
         // An order may add decisions, or have all of them followed.
-        while let Some(decision) = decisions.get(self.followed).copied() {
-            self.followed += 1;
+        while let Some((number, decision)) = self.pending.next() {
             self.follow(decision, now);
-            if self.followed.is_multiple_of(DECISIONS) {
-                self.take_waiting(orders, decisions);
+            if number.is_multiple_of(DECISIONS) {
+                self.take_waiting(orders);
             }
         }
-        self.end_following(decisions);
+        self.end_following();
     }
 
-    fn end_following(&mut self, decisions: &mut Vec<Decision>) {
-        decisions.clear();
-        self.followed = 0;
-        let flushed = self.journal.flush().map_err(|error| format!("the decision log: {error}"));
+    fn end_following(&mut self) {
+        self.pending.clear();
+        let flushed = self.logs.flush();
         self.note(flushed);
     }
 
     /// Follows the decisions that wait, now.
-    pub(crate) fn follow_all(&mut self, decisions: &mut Vec<Decision>) {
+    pub(crate) fn follow_all(&mut self) {
         let now = clock::since_boot();
-        decisions[self.followed..].iter().for_each(|decision| self.follow(*decision, now));
-        self.end_following(decisions);
+        while let Some((_, decision)) = self.pending.next() {
+            self.follow(decision, now);
+        }
+        self.end_following();
     }
 
     /// Logs a decision and, in the mode enforce, has the kernel follow it.
@@ -327,8 +295,7 @@ impl Engine<'_> {
             Decision::ResumeHost => "resume_host",
         };
         self.metrics.decided(kind);
-        let line = json!({ "at_ns": now.0, "decision": decision, "text": decision.to_string() }).to_string();
-        let written = self.journal.line(&line).map_err(|error| format!("the decision log: {error}"));
+        let written = self.logs.decision(now, &decision);
         self.note(written);
         if self.gateway.settings().mode != Mode::Enforce {
             return;
@@ -360,139 +327,5 @@ impl Engine<'_> {
         let own = self.gateway.settings().overrides.iter().find(|(over, _)| *over == prefix);
         let own = own.map(|(_, order)| *order);
         self.kernel.order(&prefix, own)
-    }
-
-    /// The answer to a question.
-    pub(crate) fn answer(&mut self, order: Order, decisions: &mut Vec<Decision>) -> Answer {
-        let value = match order {
-            Order::Status => self.status(),
-            Order::Orders => self.all_orders(),
-            Order::Explain(address) => {
-                let found = self.gateway.explain(address);
-                let mut found = view::in_force(&self.living(found), self.stopped().as_deref());
-                found["order_origin"] = self.order_of(address);
-                found["from"] = self.heard(address);
-                found
-            }
-            Order::Plan(transfer, cookie) => self.transfer(&transfer, cookie),
-            Order::Observation(address) => self.observation(address)?,
-            Order::Observed(record) => self.observed(&record, decisions)?,
-            _ => unreachable!("it takes more than a moment, or changes something"),
-        };
-        Ok(Content::Json(value))
-    }
-
-    /// Measurements of other gateways of the prefix of an address, as far as they count.
-    fn heard(&self, address: IpAddr) -> Value {
-        let site = self.site.as_ref().map(|_| SITE.to_owned());
-        let others = self.exchange.as_ref().map_or(vec![], Exchange::others);
-        let all = site.into_iter().chain(others);
-        let heard = |host: String| self.gateway.heard(address, &host).map(|heard| view::heard(&host, &heard));
-        all.filter_map(heard).collect()
-    }
-
-    fn site(&self) -> Result<&Site, String> {
-        self.site.as_ref().ok_or_else(|| "the configuration has no [site]".to_owned())
-    }
-
-    /// This gateway's measurement of the prefix of an address.
-    fn observation(&self, address: IpAddr) -> Result<Value, String> {
-        let site = self.site()?;
-        let wall = clock::wall() / 1_000_000_000;
-        let observation =
-            self.gateway.observation(&self.gateway.prefix(address), SITE, wall).ok_or_else(|| {
-                let found = self.gateway.explain(address);
-                let why = found.why_not.map_or_else(|| "no estimate".to_owned(), |why| why.to_string());
-                format!("nothing to say of {}: {why}", found.prefix)
-            })?;
-        Ok(json!({
-            "record": site.signer.as_ref().map(|signer| observation.sign(signer)),
-            "observation": observation,
-        }))
-    }
-
-    /// Takes an observation of another gateway.
-    fn observed(&mut self, record: &str, decisions: &mut Vec<Decision>) -> Result<Value, String> {
-        let Site { keys, weight, .. } = self.site()?;
-        let rules = Acceptance {
-            keys,
-            host: "",
-            bits: self.gateway.settings().bits,
-            window: self.gateway.settings().window,
-            now: clock::wall() / 1_000_000_000,
-            max_age: OLDEST,
-            weight: *weight,
-        };
-        let accepted = Observation::accept(record, &rules);
-        self.observed[usize::from(accepted.is_err())] += 1;
-        let remote = accepted.map_err(|why| why.to_string())?;
-        let prefix = remote.observation.prefix;
-        self.give(&Event::Remote(remote), decisions);
-        Ok(
-            json!({ "prefix": prefix.to_string(), "planned": self.used() > 0 && self.gateway.plan(prefix.first()).is_some() }),
-        )
-    }
-
-    /// The start for a transfer. In the mode enforce it waits for the socket with this cookie.
-    fn transfer(&mut self, transfer: &Transfer, cookie: Option<u64>) -> Value {
-        let plan = match self.gateway.transfer(transfer) {
-            Ok(plan) => self.stopped().map_or(Ok(plan), Err),
-            Err(why) => Err(why.to_string()),
-        };
-        let mut plan = match plan {
-            Ok(plan) => plan,
-            Err(why) => {
-                self.metrics.transfer("stock");
-                return json!({ "start": "stock", "reason": why });
-            }
-        };
-        if self.transfers.is_none_or(|transfers| !transfers.ssthresh) {
-            plan.plan.ssthresh = None;
-        }
-        self.metrics.transfer("planned");
-        let waits = match (cookie, self.transfers) {
-            (None, _) => Err("the request has no cookie".to_owned()),
-            _ if !self.enforces() => Err("the mode is not enforce".to_owned()),
-            (Some(_), None) => Err("transfers.apply is false".to_owned()),
-            (Some(cookie), Some(_)) => self.kernel.transfer(cookie, &plan),
-        };
-        let mut answer = view::plan(&plan.plan, clock::since_boot());
-        answer["start"] = json!("planned");
-        answer["pacing_bytes_per_s"] = json!(plan.rate);
-        answer["waits_for_socket"] = json!(waits.is_ok());
-        answer["why_not_applied"] = json!(waits.err());
-        answer
-    }
-
-    fn status(&mut self) -> Value {
-        let settings = self.gateway.settings();
-        let running = clock::since_boot().0.saturating_sub(self.started.0);
-        let mut status = json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "mode": settings.mode.label(),
-            "stopped": self.orders.book.is_stopped(),
-            "running_s": running as f64 / 1e9,
-            "tiers": self.tiers,
-            "prefixes": self.gateway.prefixes(),
-            "plans": self.used(),
-            "plans_after_release": self.gateway.planned(),
-            "congestion_control": view::control(),
-            "bytes": self.gateway.bytes(),
-            "orders": settings.overrides.len(),
-            "lost_reports": self.kernel.lost().ok(),
-            "trial": view::host(&self.gateway.verdict()),
-            "share": self.exchange.as_ref().map(|exchange| view::share(exchange, &self.metrics)),
-            "complaint": self.complaint,
-            "store": self.store.view(),
-            "observations": { "accepted": self.observed[0], "refused": self.observed[1] },
-            "mirror": self.kernel.counts(),
-        });
-        self.order_status(&mut status);
-        status
-    }
-
-    /// The same with what the kernel counts of the prefix.
-    pub(crate) fn living(&mut self, found: Explanation) -> Explanation {
-        Explanation { live: self.kernel.live(found.prefix.first()), ..found }
     }
 }

@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 mod access;
+mod answers;
 mod api;
 mod audit;
 mod client;
@@ -18,8 +19,11 @@ mod journal;
 mod kernel;
 mod keys;
 mod limits;
+mod logs;
 mod metrics;
 mod orders;
+mod others;
+mod pending;
 mod privileges;
 mod reload;
 mod requests;

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{
-    Act, Book, By, Decision, Event, Kept, MOST_ORDERS, Mode, Origin, Override, Record, STOCK,
-};
+use firstflight_gateway::{Act, Book, By, Event, Kept, MOST_ORDERS, Mode, Origin, Override, Record, STOCK};
 use firstflight_paths::Prefix;
 use serde_json::{Value, json};
 
@@ -126,11 +124,10 @@ enum Checked {
 
 impl Engine<'_> {
     /// Takes an order. One that begins something is applied when it is durable; one that ends plans at once, whatever the disk does.
-    pub(crate) fn command(&mut self, message: Message, decisions: &mut Vec<Decision>) {
+    pub(crate) fn command(&mut self, message: Message) {
         if message.order == Order::Reload {
             let Message { by, reply, .. } = message;
-            let answer =
-                self.following(decisions, |engine, decisions| engine.reload("socket", &by, decisions));
+            let answer = self.following(|engine| engine.reload("socket", &by));
             // The client may have gone.
             let _ = reply.send(answer);
             return;
@@ -148,7 +145,7 @@ impl Engine<'_> {
         if !matches!(waiting.order, Order::Off(_) | Order::Undo) {
             return self.store.first(record, waiting, &self.orders.book);
         }
-        match self.apply_order(&record, &waiting.order, decisions) {
+        match self.apply_order(&record, &waiting.order) {
             Ok(effect) => {
                 waiting.effect = Some(effect);
                 self.store.in_force(record, waiting, &self.orders.book);
@@ -158,16 +155,10 @@ impl Engine<'_> {
     }
 
     /// Applies an order that is durable, and answers it.
-    pub(crate) fn begin_order(
-        &mut self,
-        record: Record,
-        mut waiting: Waiting,
-        decisions: &mut Vec<Decision>,
-    ) {
+    pub(crate) fn begin_order(&mut self, record: Record, mut waiting: Waiting) {
         // Orders before it, or a reload, may have changed what is allowed.
-        let effect = self
-            .checked(&waiting.order, &waiting.by)
-            .and_then(|_| self.apply_order(&record, &waiting.order, decisions));
+        let effect =
+            self.checked(&waiting.order, &waiting.by).and_then(|_| self.apply_order(&record, &waiting.order));
         match effect {
             Ok(effect) => {
                 waiting.effect = Some(effect);
@@ -181,15 +172,10 @@ impl Engine<'_> {
     }
 
     /// Puts an order in force.
-    fn apply_order(
-        &mut self,
-        record: &Record,
-        order: &Order,
-        decisions: &mut Vec<Decision>,
-    ) -> Result<Effect, String> {
+    fn apply_order(&mut self, record: &Record, order: &Order) -> Result<Effect, String> {
         let before = self.concerns(order);
-        let carry_out = |engine: &mut Self, decisions: &mut _| engine.carry_out(record, decisions);
-        let answer = self.following(decisions, carry_out)?;
+        let carry_out = |engine: &mut Self| engine.carry_out(record);
+        let answer = self.following(carry_out)?;
         Ok(Effect { before, after: self.concerns(order), answer })
     }
 
@@ -334,15 +320,15 @@ impl Engine<'_> {
     }
 
     /// Takes an order into the book, and has kernel and gateway follow it; on an error all is as before.
-    fn carry_out(&mut self, record: &Record, decisions: &mut Vec<Decision>) -> Result<Value, String> {
+    fn carry_out(&mut self, record: &Record) -> Result<Value, String> {
         match record.act {
             Act::Give(prefix, _) => {
-                self.change(record, prefix, decisions)?;
+                self.change(record, prefix)?;
                 Ok(json!({ "prefix": prefix.to_string(), "ordered": true }))
             }
             Act::Release(prefix) => {
                 let ends = self.ends(&prefix)?;
-                self.change(record, prefix, decisions)?;
+                self.change(record, prefix)?;
                 Ok(self.released(prefix, ends))
             }
             Act::Stop => {
@@ -353,10 +339,10 @@ impl Engine<'_> {
             Act::ReleaseAll => {
                 let before = self.orders.book.clone();
                 self.orders.book.apply(record.clone());
-                if let Err(why) = self.resume(&before.prefixes(), decisions) {
+                if let Err(why) = self.resume(&before.prefixes()) {
                     self.orders.book = before;
                     for prefix in self.orders.book.prefixes() {
-                        let back = self.follow_book(prefix, decisions);
+                        let back = self.follow_book(prefix);
                         self.note(back);
                     }
                     let halted = self.halt();
@@ -375,20 +361,20 @@ impl Engine<'_> {
                     self.gateway.plans().filter_map(|plan| self.kernel.remove(&plan.prefix).err()).last();
                 self.note(failed.map_or(Ok(()), Err));
                 // Earlier decisions still wait to be followed.
-                let begin = decisions.len();
+                let begin = self.pending.len();
                 for prefix in &prefixes {
-                    let followed = self.follow_book(*prefix, decisions);
+                    let followed = self.follow_book(*prefix);
                     self.note(followed);
                 }
-                decisions.truncate(begin);
+                self.pending.truncate(begin);
                 Ok(json!({ "removed_plans": plans, "removed_orders": prefixes.len() }))
             }
         }
     }
 
     /// Has the orders of these prefixes end, and the stop.
-    fn resume(&mut self, prefixes: &[Prefix], decisions: &mut Vec<Decision>) -> Result<(), String> {
-        prefixes.iter().try_for_each(|prefix| self.follow_book(*prefix, decisions))?;
+    fn resume(&mut self, prefixes: &[Prefix]) -> Result<(), String> {
+        prefixes.iter().try_for_each(|prefix| self.follow_book(*prefix))?;
         if !self.enforces() {
             return Ok(());
         }
@@ -397,12 +383,7 @@ impl Engine<'_> {
     }
 
     /// Puts an order for a prefix in force; on an error all is as before.
-    fn change(
-        &mut self,
-        record: &Record,
-        prefix: Prefix,
-        decisions: &mut Vec<Decision>,
-    ) -> Result<(), String> {
+    fn change(&mut self, record: &Record, prefix: Prefix) -> Result<(), String> {
         let (before, silenced) = (self.orders.book.clone(), self.orders.silenced.contains(&prefix));
         self.orders.book.apply(record.clone());
         let order = self.orders.book.in_force(&prefix);
@@ -415,15 +396,15 @@ impl Engine<'_> {
             self.note(back);
             return Err(why);
         }
-        self.give(&Event::Order { prefix, order }, decisions);
+        self.give(&Event::Order { prefix, order });
         Ok(())
     }
 
     /// Has kernel and gateway follow the book for a prefix.
-    fn follow_book(&mut self, prefix: Prefix, decisions: &mut Vec<Decision>) -> Result<(), String> {
+    fn follow_book(&mut self, prefix: Prefix) -> Result<(), String> {
         let order = self.orders.book.in_force(&prefix);
         self.force(prefix, order)?;
-        self.give(&Event::Order { prefix, order }, decisions);
+        self.give(&Event::Order { prefix, order });
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The configuration of a running gateway, read again.
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{By, Changed, Decision, Event, Mode, Override, Plan};
+use firstflight_gateway::{By, Changed, Event, Mode, Override, Plan};
 use firstflight_paths::Prefix;
 use serde_json::{Value, json};
 
@@ -24,8 +24,8 @@ struct Reloaded {
 
 impl Engine<'_> {
     /// Reads the configuration again and takes what a running gateway can take. A configuration with an error changes nothing.
-    pub(crate) fn reload(&mut self, via: &'static str, by: &By, decisions: &mut Vec<Decision>) -> Answer {
-        let result = self.read_again(decisions);
+    pub(crate) fn reload(&mut self, via: &'static str, by: &By) -> Answer {
+        let result = self.read_again();
         let (mut before, mut after) = (vec![], vec![]);
         if let Ok(Reloaded { changed, orders, .. }) = &result {
             for Changed { key, before: was, now } in changed {
@@ -74,20 +74,20 @@ impl Engine<'_> {
     }
 
     /// Reads the configuration again after SIGHUP.
-    pub(crate) fn reload_if_asked(&mut self, decisions: &mut Vec<Decision>) {
+    pub(crate) fn reload_if_asked(&mut self) {
         if !self.orders.source.asked.is_some_and(|asked| asked()) {
             return;
         }
         let by = By { at: Nanos(clock::wall()), ..By::default() };
-        let line = match self.reload("SIGHUP", &by, decisions) {
+        let line = match self.reload("SIGHUP", &by) {
             Ok(Content::Json(answer)) => reloaded(&answer),
             Ok(Content::Bytes(_)) => unreachable!("a reload answers in JSON"),
             Err(why) => format!("the configuration was not reloaded, and nothing was changed: {why}"),
         };
-        (self.complain)(&line);
+        (self.troubles.say)(&line);
     }
 
-    fn read_again(&mut self, decisions: &mut Vec<Decision>) -> Result<Reloaded, String> {
+    fn read_again(&mut self) -> Result<Reloaded, String> {
         let reread = self.orders.source.reread.clone();
         let reread =
             reread.ok_or("this gateway was started without a configuration file; expected --config")?;
@@ -96,8 +96,8 @@ impl Engine<'_> {
             let place = || self.orders.source.place(*line);
             order.check(self.orders.book.windows()).map_err(|why| format!("{}: {why}", place()))?;
         }
-        let orders = self.replace_file(orders, decisions)?;
-        if self.recording.is_some() {
+        let orders = self.replace_file(orders)?;
+        if self.logs.is_recording() {
             // A recording begins with the settings, and replays with them.
             let mut differ = self.gateway.settings().clone();
             let differ = differ.adopt(&settings);
@@ -117,11 +117,7 @@ impl Engine<'_> {
     }
 
     /// Puts the orders of a configuration in place of those before; if the kernel refuses one, all is as before.
-    fn replace_file(
-        &mut self,
-        orders: Vec<(Prefix, Override, u32)>,
-        decisions: &mut Vec<Decision>,
-    ) -> Result<Vec<Shift>, String> {
+    fn replace_file(&mut self, orders: Vec<(Prefix, Override, u32)>) -> Result<Vec<Shift>, String> {
         let before = self.orders.book.clone();
         let changed = self.orders.book.replace_file(orders);
         let changes = changed.iter().map(|at| (*at, before.in_force(at), self.orders.book.in_force(at)));
@@ -139,7 +135,7 @@ impl Engine<'_> {
             }
         }
         for (prefix, _, order) in &changes {
-            self.give(&Event::Order { prefix: *prefix, order: *order }, decisions);
+            self.give(&Event::Order { prefix: *prefix, order: *order });
         }
         Ok(changes)
     }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{By, Decision, Ranking};
+use firstflight_gateway::{By, Ranking};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -53,16 +53,16 @@ impl Waiting {
 
 impl Engine<'_> {
     /// Answers the requests that wait.
-    pub(crate) fn take_waiting(&mut self, requests: &Receiver<Message>, decisions: &mut Vec<Decision>) {
+    pub(crate) fn take_waiting(&mut self, requests: &Receiver<Message>) {
         for message in requests.try_iter().take(MOST) {
-            self.take_request(message, decisions);
+            self.take_request(message);
         }
-        self.take_saved(decisions);
+        self.take_saved();
         self.rank();
     }
 
     /// Takes a request.
-    pub(crate) fn take_request(&mut self, message: Message, decisions: &mut Vec<Decision>) {
+    pub(crate) fn take_request(&mut self, message: Message) {
         let Message { order, by, reply } = message;
         match order {
             Order::Export => self.store.export(reply),
@@ -70,9 +70,9 @@ impl Engine<'_> {
             Order::Import(state) => {
                 self.begin_import(state, Message { order: Order::Import(vec![]), by, reply });
             }
-            order if order.changes() => self.command(Message { order, by, reply }, decisions),
+            order if order.changes() => self.command(Message { order, by, reply }),
             order => {
-                let answer = self.following(decisions, |engine, decisions| engine.answer(order, decisions));
+                let answer = self.following(|engine| engine.answer(order));
                 // The client may have gone.
                 let _ = reply.send(answer);
             }
@@ -80,27 +80,23 @@ impl Engine<'_> {
     }
 
     /// Does a work of a request. The decisions that follow from it are in force afterwards, and those before them.
-    pub(crate) fn following<T>(
-        &mut self,
-        decisions: &mut Vec<Decision>,
-        work: impl FnOnce(&mut Self, &mut Vec<Decision>) -> T,
-    ) -> T {
-        let before = decisions.len();
-        let done = work(self, decisions);
-        if decisions.len() > before {
-            self.follow_all(decisions);
+    pub(crate) fn following<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.pending.len();
+        let done = work(self);
+        if self.pending.len() > before {
+            self.follow_all();
         }
         done
     }
 
     /// Takes the news of orders that waited.
-    pub(crate) fn take_saved(&mut self, decisions: &mut Vec<Decision>) {
+    pub(crate) fn take_saved(&mut self) {
         while let Some(news) = self.store.news(&self.orders.book) {
             match news {
                 News::Trouble(why) => self.note(Err(why)),
                 News::Refused(waiting, why) => self.refuse(waiting, why),
                 News::Answered(waiting, durable) => self.settle(waiting, Some(durable)),
-                News::Durable(record, waiting) => self.begin_order(record, waiting, decisions),
+                News::Durable(record, waiting) => self.begin_order(record, waiting),
             }
         }
     }
@@ -108,7 +104,7 @@ impl Engine<'_> {
     /// Has a state read that a client brought.
     fn begin_import(&mut self, state: Vec<u8>, message: Message) {
         let waiting = Waiting { what: format!("import of {} bytes", state.len()), ..Waiting::new(message) };
-        if self.recording.is_some() {
+        if self.logs.is_recording() {
             let why = "a recording holds one state only; expected a gateway without --record";
             return self.refuse(waiting, why.to_owned());
         }
@@ -154,14 +150,14 @@ impl Engine<'_> {
     }
 
     /// Saves everything at the end of the process, and answers the orders that wait.
-    pub(crate) fn end(&mut self, decisions: &mut Vec<Decision>) {
+    pub(crate) fn end(&mut self) {
         let until = clock::since_boot() + LAST;
         let saved = self.store.finish(&mut self.gateway, &self.orders.book, until);
         self.note(saved);
-        self.take_saved(decisions);
+        self.take_saved();
         while self.store.is_waiting() && clock::since_boot() < until {
             thread::sleep(Duration::from_millis(1));
-            self.take_saved(decisions);
+            self.take_saved();
         }
         if !self.store.is_durable() {
             self.note(Err("the orders in force could not all be saved".to_owned()));

@@ -17,14 +17,17 @@ use tokio::sync::oneshot;
 use crate::access::Groups;
 use crate::api::{Api, Doors, Message};
 use crate::clock;
-use crate::engine::Engine;
+use crate::engine::{Engine, Machine};
 use crate::exchange::{Exchange, Sharing};
 use crate::files;
 use crate::journal::Journal;
 use crate::kernel::Kernel;
 use crate::limits;
+use crate::logs::{Logs, Troubles};
 use crate::metrics::Metrics;
 use crate::orders::Orders;
+use crate::others::Others;
+use crate::pending::Pending;
 use crate::source::Source;
 use crate::store::{self, Found, Store};
 
@@ -162,27 +165,24 @@ pub fn serve_at(
         }
         None => (None, None),
     };
-    let now = clock::since_boot();
+    let machine = Machine {
+        started: clock::since_boot(),
+        tiers: setup.tiers.clone(),
+        transfers: setup.transfers,
+        idle: setup.idle,
+    };
     let mut engine = Engine {
         gateway,
         kernel,
-        metrics,
-        journal,
-        recording,
         store,
-        tiers: setup.tiers.clone(),
-        started: now,
-        next_tick: now,
         orders: operator,
-        transfers: setup.transfers,
-        idle: setup.idle,
-        site: setup.site.clone(),
-        observed: [0; 2],
-        exchange,
-        complaint: complaints.last().cloned(),
-        complain,
-        followed: 0,
+        pending: Pending::default(),
         rankings: vec![],
+        others: Others::new(setup.site.clone(), exchange),
+        machine,
+        metrics,
+        logs: Logs::new(journal, recording),
+        troubles: Troubles { newest: complaints.last().cloned(), say: complain },
     };
     engine.begin();
     let (end, ended) = oneshot::channel();
