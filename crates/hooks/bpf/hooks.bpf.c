@@ -43,6 +43,7 @@ struct tcp_sock___hooks {
 };
 struct sock_common___hooks {
 	u8 skc_state;
+	u16 skc_num;
 	struct {
 		__s64 counter;
 	} skc_cookie;
@@ -160,6 +161,21 @@ struct {
 	__type(key, u32);
 	__type(value, u64);
 } hooks_lost SEC(".maps");
+
+/* Local ports to which plans are limited, one bit each, while HOOKS_PORTS is set. */
+struct {
+	__uint(type, MAP_ARRAY);
+	__uint(max_entries, 1 << 10);
+	__type(key, u32);
+	__type(value, u64);
+} hooks_ports SEC(".maps");
+/* Cgroups to which plans are limited, by their numbers, while HOOKS_CGROUPS is set. */
+struct {
+	__uint(type, MAP_HASH);
+	__uint(max_entries, HOOKS_MOST_CGROUPS);
+	__type(key, u64);
+	__type(value, u32);
+} hooks_cgroups SEC(".maps");
 
 INLINE u64 word(u32 at)
 {
@@ -284,6 +300,29 @@ INLINE bool plan_of(struct hooks_line *line, u64 key, const u8 *peer, u64 now, b
 	return line && read_line(line, key, plan) && (frozen || now < plan->expires);
 }
 
+/* Whether plans and orders hold for a connection: by its local port, and by the cgroup of its socket and those above it. */
+INLINE bool in_scope(struct tcp_sock *tp)
+{
+	if (word(HOOKS_PORTS)) {
+		u32 port = ((struct sock_common___hooks *)tp)->skc_num, at = port >> 6;
+		u64 *ports = bpf_map_lookup_elem(&hooks_ports, &at);
+		if (!ports || !(*ports >> (port & 63) & 1))
+			return false;
+	}
+	if (!word(HOOKS_CGROUPS))
+		return true;
+	struct cgroup *cgroup = ((struct sock___hooks *)tp)->sk_cgrp_data.cgroup;
+	int level = cgroup->level;
+	for (int at = 0; at < 64 && at <= level; at++) {
+		struct cgroup *ancestor = NULL;
+		bpf_core_read(&ancestor, sizeof(ancestor), &cgroup->ancestors[at]);
+		u64 number = BPF_CORE_READ(ancestor, kn, id);
+		if (bpf_map_lookup_elem(&hooks_cgroups, &number))
+			return true;
+	}
+	return false;
+}
+
 /* A start: the first window, segments; zero leaves the stack's. */
 struct start {
 	u32 window;
@@ -301,7 +340,7 @@ INLINE struct start start_of(struct tcp_sock *tp, struct hooks_line *line, u64 n
 	if (tp->snd_cwnd <= 1 || word(HOOKS_STOPPED))
 		return stack;
 	/* A sign of life from the future is none: the difference wraps. */
-	if (now - word(HOOKS_ALIVE) > limits.lease)
+	if (now - word(HOOKS_ALIVE) > limits.lease || !in_scope(tp))
 		return stack;
 	struct hooks_prefix address = { .bits = 128 };
 	__builtin_memcpy(address.address, peer, 16);

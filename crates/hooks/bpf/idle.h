@@ -24,7 +24,7 @@ INLINE u32 window_after(struct tcp_sock *tp, u32 idle, u32 rto)
 INLINE struct start start_after(struct connection *c, struct tcp_sock *tp, u64 now, u32 least)
 {
 	struct start none = {}, start = {};
-	if (word(HOOKS_STOPPED) || now - word(HOOKS_ALIVE) > limits.lease)
+	if (word(HOOKS_STOPPED) || now - word(HOOKS_ALIVE) > limits.lease || !in_scope(tp))
 		return none;
 	u64 peer[2];
 	read_peer((u8 *)peer, (struct sock *)tp);

@@ -83,8 +83,10 @@ struct hooks_override {
 	uint32_t window; /* of HOOKS_FIXED, segments */
 };
 
-/* Words of the control map. HOOKS_PARTS: whether there ever was a plan of a part. */
-enum { HOOKS_ALIVE, HOOKS_STOPPED, HOOKS_PARTS, HOOKS_WORDS };
+/* Words of the control map. HOOKS_PARTS: whether there ever was a plan of a part. HOOKS_PORTS, HOOKS_CGROUPS: whether plans are limited
+ * to some local ports, and to some cgroups. */
+enum { HOOKS_ALIVE, HOOKS_STOPPED, HOOKS_PARTS, HOOKS_PORTS, HOOKS_CGROUPS, HOOKS_WORDS };
+enum { HOOKS_MOST_CGROUPS = 64 };
 
 enum { HOOKS_STOCK, HOOKS_HOLDOUT, HOOKS_PLANNED };
 enum { HOOKS_LIVE, HOOKS_ENDED };

@@ -53,7 +53,7 @@ extern void *bpf_rdonly_cast(const void *object, u32 type) __ksym;
 INLINE u32 window_for(struct connection *c, struct tcp_sock *tp, u64 now, const struct hooks_transfer *plan, int *why)
 {
 	*why = DENIED;
-	if (word(HOOKS_STOPPED) || now - word(HOOKS_ALIVE) > limits.lease)
+	if (word(HOOKS_STOPPED) || now - word(HOOKS_ALIVE) > limits.lease || !in_scope(tp))
 		return 0;
 	u64 peer[2];
 	read_peer((u8 *)peer, (struct sock *)tp);

@@ -5,7 +5,7 @@ use core::ptr::{self, NonNull};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
@@ -13,6 +13,7 @@ use firstflight_gateway::{Connection, Live, Plan};
 use firstflight_paths::Prefix;
 use libbpf_rs::libbpf_sys;
 
+use crate::elsewhere::{Count, Elsewhere, own_list};
 use crate::flight;
 use crate::layout;
 use crate::lines::Lines;
@@ -23,6 +24,10 @@ use crate::refusal::Refusal;
 const ALIVE: [u8; 4] = 0_u32.to_ne_bytes();
 const STOPPED: [u8; 4] = 1_u32.to_ne_bytes();
 const PARTS: [u8; 4] = 2_u32.to_ne_bytes();
+const PORTS: [u8; 4] = 3_u32.to_ne_bytes();
+const CGROUPS: [u8; 4] = 4_u32.to_ne_bytes();
+/// Most cgroups to which plans are limited: `HOOKS_MOST_CGROUPS` of the object.
+pub const MOST_CGROUPS: usize = 64;
 /// Reports that are read before the first of them is shown.
 const BATCH: usize = 1024;
 
@@ -86,7 +91,7 @@ impl Sizes {
 }
 
 /// Greatest number of descriptors of [`Hooks`].
-pub(crate) const MOST_DESCRIPTORS: usize = 13;
+pub(crate) const MOST_DESCRIPTORS: usize = 15;
 /// Option of `setsockopt` at the level of TCP that has the plan of a socket applied: `HOOKS_TRANSFER` of the object.
 pub const TRANSFER: c_int = 0x4646;
 /// Time for which a plan for a transfer waits for its use.
@@ -104,9 +109,14 @@ pub struct Hooks {
     control: Map<4>,
     lost: Map<4>,
     flights: Map<4>,
+    /// Local ports and cgroups to which plans are limited.
+    ports: Map<4>,
+    cgroups: Map<8>,
+    limited_to: Vec<u64>,
     reports: OwnedFd,
     sockets: OwnedFd,
     adoption: OwnedFd,
+    pub(crate) elsewhere: Elsewhere,
     transfers: Option<Transfers>,
     /// The congestion control by which transfers and thresholds start.
     starter: Option<OwnedFd>,
@@ -132,7 +142,8 @@ impl Hooks {
         let mut rest = descriptors.into_iter();
         let mut next = || rest.next().ok_or_else(|| wrong(0));
         let [lines, further, parts, orders, control] = [next()?, next()?, next()?, next()?, next()?];
-        let [lost, flights, reports, sockets, adoption] = [next()?, next()?, next()?, next()?, next()?];
+        let [lost, flights, ports, cgroups] = [next()?, next()?, next()?, next()?];
+        let [reports, sockets, adoption] = [next()?, next()?, next()?];
         let transfers = match sizes.transfers {
             true => Some(Transfers { plans: Map { fd: next()? }, option: next()? }),
             false => None,
@@ -148,9 +159,13 @@ impl Hooks {
             control: Map { fd: control },
             lost: Map { fd: lost },
             flights: Map { fd: flights },
+            ports: Map { fd: ports },
+            cgroups: Map { fd: cgroups },
+            limited_to: vec![],
             reports,
             sockets,
             adoption,
+            elsewhere: Elsewhere::default(),
             transfers,
             starter,
             sizes,
@@ -159,9 +174,9 @@ impl Hooks {
 
     /// The descriptors that a process needs to use the hooks.
     pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        use std::os::fd::AsFd as _;
-        let Self { plans, parts, orders, control, lost, flights, reports, sockets, adoption, .. } = self;
-        let maps = [&parts.fd, &orders.fd, &control.fd, &lost.fd, &flights.fd];
+        let Self { plans, parts, orders, control, lost, flights, ports, cgroups, .. } = self;
+        let Self { reports, sockets, adoption, .. } = self;
+        let maps = [&parts.fd, &orders.fd, &control.fd, &lost.fd, &flights.fd, &ports.fd, &cgroups.fd];
         let mut rest = [maps.as_slice(), &[reports, sockets, adoption]].concat();
         if let Some(Transfers { plans, option }) = &self.transfers {
             rest.extend([&plans.fd, option]);
@@ -320,28 +335,78 @@ impl Hooks {
         self.command(STOPPED, 0)
     }
 
+    /// Limits plans and orders to connections with one of these local ports, and to sockets of these cgroups and of those below them, by
+    /// the numbers of their folders' inodes. An empty list limits nothing. The cgroup of an accepted connection is that of the process
+    /// that made the listening socket.
+    ///
+    /// # Errors
+    /// If there are more than [`MOST_CGROUPS`] cgroups, or the kernel refuses.
+    pub fn limit_to(&mut self, ports: &[u16], cgroups: &[u64]) -> Result<(), Refusal> {
+        if cgroups.len() > MOST_CGROUPS {
+            return Err(Refusal::Full { what: "cgroups to which plans are limited", most: MOST_CGROUPS as u32 });
+        }
+        let failed = |error| Refusal::failed("the limits of plans to ports and cgroups", error);
+        let mut bits = vec![0_u64; 1 << 10];
+        for port in ports {
+            bits[usize::from(*port >> 6)] |= 1 << (port & 63);
+        }
+        // A connection that begins while the lists change may meet a part of both.
+        for cgroup in self.limited_to.iter().filter(|cgroup| !cgroups.contains(cgroup)) {
+            self.cgroups.remove(&cgroup.to_ne_bytes()).map_err(failed)?;
+        }
+        for cgroup in cgroups {
+            self.cgroups.set(&cgroup.to_ne_bytes(), &1_u32.to_ne_bytes()).map_err(failed)?;
+        }
+        self.limited_to = cgroups.to_vec();
+        for (at, word) in (0_u32..).zip(&bits) {
+            self.ports.set(&at.to_ne_bytes(), &word.to_ne_bytes()).map_err(failed)?;
+        }
+        self.command(PORTS, (!ports.is_empty()).into())?;
+        self.command(CGROUPS, (!cgroups.is_empty()).into())
+    }
+
     fn command(&self, word: [u8; 4], value: u64) -> Result<(), Refusal> {
         let stored = self.control.set(&word, &value.to_ne_bytes());
         stored.map_err(|error| Refusal::failed("the control words of the hooks", error))
     }
 
-    /// Reports the connections that are older than the hooks, from the network namespace of this thread, as
+    /// Has [`Hooks::adopt`] report the connections of other network namespaces, too: of each in which a process of `/proc` is now, at most
+    /// 250 of them. Answers with their number, and the reason if some are missed. It needs CAP_SYS_ADMIN, and CAP_SYS_PTRACE for
+    /// processes of other users.
+    pub fn look_elsewhere(&mut self) -> &Count {
+        self.elsewhere = Elsewhere::open(self.adoption.as_fd());
+        self.elsewhere()
+    }
+
+    /// Network namespaces that [`Hooks::look_elsewhere`] found.
+    pub fn elsewhere(&self) -> &Count {
+        &self.elsewhere.count
+    }
+
+    /// Reports the connections that are older than the hooks, from the network namespace of this thread and from those of
+    /// [`Hooks::look_elsewhere`], as
     /// [`Stage::Live`](firstflight_gateway::Stage::Live), and once more when they end; answers with their number. Their
     /// age counts from now. [`Hooks::drain`] shows the reports; a connection of which no data were acknowledged is not reported
-    /// before it ends. A second call reports only connections that were missed, and gives the reports of ends back
-    /// to connections from which a foreign program has taken them.
+    /// before it ends. A second call reports only connections that were missed, of this thread's namespace, and gives the reports of ends
+    /// back to connections from which a foreign program has taken them.
     ///
     /// # Errors
     /// If the kernel refuses.
     pub fn adopt(&mut self) -> Result<usize, Refusal> {
-        // SAFETY: takes no pointer.
-        let iterator = unsafe { libbpf_sys::bpf_iter_create(self.adoption.as_raw_fd()) };
-        checked(iterator).map_err(|error| Refusal::failed("the list of connections", error))?;
-        // SAFETY: a descriptor that this call has opened.
-        let mut iterator = unsafe { File::from_raw_fd(iterator) };
+        let own = own_list(self.adoption.as_fd())?;
+        let others = std::mem::take(&mut self.elsewhere.lists);
+        let mut adopted = 0;
+        for list in others.into_iter().chain([own]) {
+            adopted += self.adopt_all(File::from(list))?;
+        }
+        Ok(adopted)
+    }
+
+    /// Adopts the connections of an iterator.
+    fn adopt_all(&mut self, mut list: File) -> Result<usize, Refusal> {
         let (mut bytes, mut adopted) = ([0; BATCH], 0);
         loop {
-            match iterator.read(&mut bytes) {
+            match list.read(&mut bytes) {
                 Ok(0) => return Ok(adopted),
                 // The reports are taken out as they come, so that their buffer never holds more than those of one read.
                 Ok(read) => {

@@ -24,6 +24,7 @@
 //! ```
 
 mod diag;
+mod elsewhere;
 mod flight;
 mod hand;
 mod hooks;
@@ -36,8 +37,9 @@ mod routes;
 mod tiers;
 
 pub use diag::Polls;
-pub use hooks::{Hooks, Override, TRANSFER, now};
-pub use load::{Setup, Transfers, root};
+pub use elsewhere::Count;
+pub use hooks::{Hooks, MOST_CGROUPS, Override, TRANSFER, now};
+pub use load::{Setup, Transfers, number_of, root};
 pub use refusal::Refusal;
 pub use routes::{Routes, WIDEST};
 pub use tiers::{Cgroups, Tier, Tiers};

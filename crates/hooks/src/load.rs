@@ -218,6 +218,8 @@ impl Hooks {
             map("hooks_control")?,
             map("hooks_lost")?,
             map("hooks_flights")?,
+            map("hooks_ports")?,
+            map("hooks_cgroups")?,
             map("hooks_reports")?,
             link(&sockets)?,
             link(&adoption)?,
@@ -323,6 +325,26 @@ fn refused(error: libbpf_rs::Error) -> Refusal {
         Some(reason) if log => Refusal::Verifier { reason: reason.to_owned(), log: words },
         _ => Refusal::failed("loading the hooks into the kernel", format!("{error}\n{words}")),
     }
+}
+
+/// The number of a cgroup: that of the inode of its folder.
+///
+/// # Errors
+/// If it is no folder of the cgroup2 hierarchy.
+pub fn number_of(cgroup: &Path) -> Result<u64, Refusal> {
+    let refuse = |error: &dyn ToString| Refusal::Cgroup { folder: cgroup.into(), error: error.to_string() };
+    let folder = File::open(cgroup).map_err(|error| refuse(&error))?;
+    // SAFETY: all zeroes are a value of this plain struct.
+    let mut system: libc::statfs = unsafe { core::mem::zeroed() };
+    // SAFETY: a place for the answer, and an open descriptor.
+    if unsafe { libc::fstatfs(folder.as_raw_fd(), &raw mut system) } != 0 {
+        return Err(refuse(&std::io::Error::last_os_error()));
+    }
+    let data = folder.metadata().map_err(|error| refuse(&error))?;
+    if system.f_type != libc::CGROUP2_SUPER_MAGIC || !data.is_dir() {
+        return Err(refuse(&"not of the cgroup2 hierarchy"));
+    }
+    Ok(data.ino())
 }
 
 /// The root of this host's cgroup2 hierarchy. `None` if none is mounted.

@@ -11,11 +11,13 @@ use std::time::Duration;
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Arm, Limits, Plan};
 use firstflight_hooks::{Hooks, Override, Polls, Refusal, Routes, Setup, Tiers};
-use firstflight_lab::TcpInfo;
+use firstflight_lab::{Netns, TcpInfo};
 use libbpf_rs::libbpf_sys;
 use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 
-use crate::ground::{Ground, LIMITS, MILLISECOND, Pair, SECOND, STACK, any_v6, ends, plan};
+use crate::ground::{
+    Ground, LIMITS, MILLISECOND, Pair, SECOND, STACK, any_v6, connect_in, ends, plan,
+};
 
 /// A process without capabilities that got the hooks from this one.
 struct Daemon {
@@ -105,6 +107,62 @@ fn a_daemon_without_capabilities_uses_the_hooks_and_its_death_takes_them_away() 
     assert_eq!(reports, 6);
     daemon.kill();
     assert_eq!(ground.connect("127.1.2.9").window(), STACK);
+}
+
+/// A network namespace in which a process waits, as in that of a container.
+struct Container {
+    netns: Netns,
+    process: Child,
+}
+
+impl Container {
+    fn new() -> Self {
+        let netns = Netns::new().expect("a namespace");
+        let process = netns.run(|| {
+            let up = Command::new("ip").args(["link", "set", "lo", "up"]).status();
+            assert!(up.expect("ip").success());
+            Command::new("sleep").arg("600").spawn()
+        });
+        Self { process: process.expect("the namespace").expect("a process"), netns }
+    }
+
+    fn connect(&self, from: &str) -> Pair {
+        let server = "127.0.0.1:0".parse().expect("an address");
+        connect_in(&self.netns, TcpListener::bind, server, from.parse().expect("an address"))
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn connections_of_other_network_namespaces_are_adopted_and_planned() {
+    let Some(ground) = Ground::new() else { return };
+    let containers: Vec<_> = (0..5).map(|_| Container::new()).collect();
+    let old: Vec<_> = containers.iter().map(|container| container.connect("127.1.2.7")).collect();
+    ground.leave();
+    let foreign = containers[0].connect("127.1.2.8");
+    ground.come_back();
+    let setup = Setup { parts: Some((28, 56)), ..ground.setup() };
+    let mut hooks = Hooks::load(&setup).expect("hooks");
+    let found = hooks.look_elsewhere();
+    assert!(found.entered >= 5, "{found}");
+    // Both ends of the five, by a process that may enter no namespace.
+    let mut daemon = Daemon::start(&ground, hooks);
+    assert_eq!(daemon.ask(b'p'), 0);
+    assert_eq!((daemon.ask(b'a'), daemon.ask(b'a')), (10, 0));
+    let windows: Vec<_> = containers.iter().map(|container| container.connect("127.1.2.9").window()).collect();
+    assert_eq!(windows, [30; 5]);
+    old.into_iter().for_each(Pair::close);
+    foreign.close();
+    // Both ends of the new and of the old connections, and none of the connection of another cgroup.
+    let reports: u8 = (0..10).map(|_| daemon.ask(b'd')).sum();
+    assert_eq!(reports, 20);
+    daemon.kill();
 }
 
 #[test]

@@ -115,21 +115,31 @@ impl Ground {
         server: SocketAddr,
         from: IpAddr,
     ) -> Pair {
-        let pair = self.netns.run(|| -> io::Result<Pair> {
-            let listener = listen(server)?;
-            let mut to = listener.local_addr()?;
-            if let (IpAddr::V4(_), IpAddr::V6(_)) = (from, to.ip()) {
-                to.set_ip(SERVER.into());
-            }
-            let family = if from.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-            let client = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-            bind(&client, &SocketAddr::new(from, 0))?;
-            connect(&client, &to)?;
-            let (server, _) = listener.accept()?;
-            Ok(Pair { client: client.into(), server })
-        });
-        pair.expect("the namespace").expect("a connection")
+        connect_in(&self.netns, listen, server, from)
     }
+}
+
+/// A connection within a network namespace.
+pub(crate) fn connect_in(
+    netns: &Netns,
+    listen: impl FnOnce(SocketAddr) -> io::Result<TcpListener> + Send,
+    server: SocketAddr,
+    from: IpAddr,
+) -> Pair {
+    let pair = netns.run(|| -> io::Result<Pair> {
+        let listener = listen(server)?;
+        let mut to = listener.local_addr()?;
+        if let (IpAddr::V4(_), IpAddr::V6(_)) = (from, to.ip()) {
+            to.set_ip(SERVER.into());
+        }
+        let family = if from.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let client = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        bind(&client, &SocketAddr::new(from, 0))?;
+        connect(&client, &to)?;
+        let (server, _) = listener.accept()?;
+        Ok(Pair { client: client.into(), server })
+    });
+    pair.expect("the namespace").expect("a connection")
 }
 
 impl Drop for Ground {

@@ -397,3 +397,40 @@ fn what_the_hooks_cannot_do_is_refused() {
     let refusal = hooks.set(&Plan { ssthresh: Some(20), ..plan("127.1.2.0/24", 30) });
     assert!(matches!(refusal, Err(Refusal::Ssthresh)));
 }
+
+#[test]
+fn plans_are_limited_to_ports_and_cgroups() {
+    let Some(ground) = Ground::new() else { return };
+    let mut hooks = ground.hooks(&ground.setup());
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    hooks.set_override(&"127.1.3.0/24".parse().expect("a prefix"), Some(Override::Fixed(20))).expect("room");
+    let inner = ground.cgroup.join("inner");
+    std::fs::create_dir(&inner).expect("a cgroup");
+    // The cgroup of a connection is that of the process that opened the listening socket.
+    let windows = |port: u16| {
+        ["127.1.2.9", "127.1.3.9"].map(|from| {
+            let server = (SERVER, port).into();
+            ground.connect_to(TcpListener::bind, server, from.parse().expect("an address")).window()
+        })
+    };
+    let number = |folder: &std::path::Path| {
+        std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(folder).expect("a cgroup"))
+    };
+    assert_eq!(windows(4711), [30, 20]);
+    hooks.limit_to(&[443, 4711, 65_535], &[]).expect("the tables");
+    assert_eq!([4711, 4712, 65_535].map(windows), [[30, 20], [STACK; 2], [30, 20]]);
+    hooks.limit_to(&[], &[number(&inner)]).expect("the tables");
+    assert_eq!(windows(4711), [STACK; 2], "of the cgroup above it");
+    std::fs::write(inner.join("cgroup.procs"), std::process::id().to_string()).expect("the inner cgroup");
+    assert_eq!(windows(4711), [30, 20]);
+    hooks.limit_to(&[4711], &[number(&ground.cgroup)]).expect("the tables");
+    assert_eq!([4711, 4712].map(windows), [[30, 20], [STACK; 2]], "a cgroup has those below it");
+    ground.come_back();
+    std::fs::remove_dir(&inner).expect("no process is in it");
+    assert_eq!(windows(4711), [30, 20]);
+    hooks.limit_to(&[], &[]).expect("the tables");
+    assert_eq!(windows(4712), [30, 20]);
+    let many: Vec<u64> = (1..=65).collect();
+    let refusal = hooks.limit_to(&[], &many).expect_err("too many");
+    assert!(matches!(refusal, Refusal::Full { most: 64, .. }), "{refusal}");
+}
