@@ -1,6 +1,7 @@
 //! `firstflight gateway`: the performance gateway, and orders to a running one.
 
 mod advise;
+mod canary;
 mod check;
 mod orders;
 mod plan;
@@ -59,6 +60,7 @@ enum Command {
     Explain(Explain),
     Advise(advise::Options),
     Plan(plan::Options),
+    Canary(canary::Options),
     Orders(orders::Orders),
     Audit(orders::Audit),
     Set(Set),
@@ -247,6 +249,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         Command::Run(options) => run::execute(options),
         Command::Check(options) => check::check(options),
         Command::Reload(options) => check::reload(options),
+        Command::Canary(options) => canary::execute(options),
         Command::Orders(options) => orders::orders(options),
         Command::Audit(options) => orders::audit(options),
         Command::Load(options) => run::load(options),
@@ -392,6 +395,13 @@ fn status(socket: &Socket) -> Result<(), Failure> {
     }
     if let Some(why) = found["reload"]["error"].as_str() {
         text += &format!("the reload of {} changed nothing: {why}\n", word(&found["reload"]["at"]));
+    }
+    if found["others"]["yielding"] == true {
+        text +=
+            "another program takes the callbacks of connections: the gateway yields, and no plan is used\n";
+    }
+    if !found["canary"].is_null() {
+        text += &format!("{}\n", canary::summary(&found["canary"]));
     }
     for tier in found["tiers"].as_array().into_iter().flatten() {
         text += &format!("{}\n", word(tier));

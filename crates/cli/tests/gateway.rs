@@ -1,6 +1,8 @@
 //! `firstflight gateway`, on the kernel of this machine and a cgroup of the test's own.
 #![cfg(target_os = "linux")]
 
+#[path = "gateway/canary.rs"]
+mod canary;
 mod common;
 #[path = "gateway/faults.rs"]
 mod faults;

@@ -15,7 +15,8 @@ impl Engine<'_> {
             Order::Orders => self.all_orders(),
             Order::Explain(address) => {
                 let found = self.gateway.explain(address);
-                let mut found = view::in_force(&self.living(found), self.stopped().as_deref());
+                let why = self.stopped().or_else(|| self.kept_out(&found.prefix));
+                let mut found = view::in_force(&self.living(found), why.as_deref());
                 found["order_origin"] = self.order_of(address);
                 found["from"] = self.others.heard(&self.gateway, address);
                 found
@@ -29,6 +30,7 @@ impl Engine<'_> {
                 let planned = self.used() > 0 && self.gateway.plan(prefix.first()).is_some();
                 json!({ "prefix": prefix.to_string(), "planned": planned })
             }
+            Order::Canary => self.canary_view(),
             _ => unreachable!("it takes more than a moment, or changes something"),
         };
         Ok(Content::Json(value))
@@ -37,7 +39,7 @@ impl Engine<'_> {
     /// The start for a transfer. In the mode enforce it waits for the socket with this cookie.
     fn transfer(&mut self, transfer: &Transfer, cookie: Option<u64>) -> Value {
         let plan = match self.gateway.transfer(transfer) {
-            Ok(plan) => self.stopped().map_or(Ok(plan), Err),
+            Ok(plan) => self.stopped().or_else(|| self.kept_out(&plan.plan.prefix)).map_or(Ok(plan), Err),
             Err(why) => Err(why.to_string()),
         };
         let mut plan = match plan {
@@ -82,6 +84,8 @@ impl Engine<'_> {
             "bytes": self.gateway.bytes(),
             "orders": settings.overrides.len(),
             "lost_reports": self.kernel.lost().ok(),
+            "canary": self.canary_status(),
+            "others": self.foreign_status(),
             "trial": view::host(&self.gateway.verdict()),
             "share": share,
             "complaint": self.troubles.newest,

@@ -27,6 +27,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::access::{Groups, Peer, Right};
 use crate::audit::{self, CALLER, Denials};
+use crate::canary::Act;
 use crate::clock;
 use crate::door;
 use crate::limits::{self, Owner, Place, Places};
@@ -89,6 +90,10 @@ pub(crate) enum Order {
     Orders,
     /// Reads the configuration again.
     Reload,
+    /// Report of the canary.
+    Canary,
+    /// Begins, stops or forgets a canary.
+    SetCanary(Act),
     /// An order that was refused for want of a right, for the audit log.
     Denied {
         /// The request.
@@ -111,6 +116,7 @@ impl Order {
             | Self::Plan(..)
             | Self::Observation(_)
             | Self::Observed(_)
+            | Self::Canary
             | Self::Export => return None,
             Self::Set { prefix, window } => format!("set {} {window}", cut(prefix)),
             Self::Freeze(prefix) => format!("freeze {}", cut(prefix)),
@@ -121,6 +127,7 @@ impl Order {
             Self::Import(bytes) => format!("import of {} bytes", bytes.len()),
             Self::Undo => "undo".to_owned(),
             Self::Reload => "reload".to_owned(),
+            Self::SetCanary(act) => act.words(),
             Self::Denied { what, .. } => what.clone(),
         };
         Some(words)
@@ -320,6 +327,11 @@ impl Api {
             .route("/v1/off", post(off))
             .route("/v1/release", post(release))
             .route(IMPORT, post(import))
+            .route(
+                "/v1/canary",
+                get(|State(api): State<Self>, request: Request| api.ask(request, Order::Canary))
+                    .post(|State(api): State<Self>, request: Request| order(api, request, Order::SetCanary)),
+            )
             .route(
                 "/v1/undo",
                 post(|State(api): State<Self>, request: Request| api.ask(request, Order::Undo)),

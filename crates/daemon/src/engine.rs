@@ -11,8 +11,10 @@ use firstflight_paths::Prefix;
 use tokio::sync::oneshot;
 
 use crate::api::{Answer, Message};
+use crate::canary::Keeper;
 use crate::clock;
 use crate::exchange::{self, News};
+use crate::foreign::Foreign;
 use crate::kernel::Kernel;
 use crate::logs::{Logs, Troubles};
 use crate::metrics::Metrics;
@@ -39,6 +41,10 @@ pub(crate) struct Engine<'a> {
     pub(crate) store: Store,
     /// The operator's orders.
     pub(crate) orders: Orders,
+    /// Plans for a share of the connections.
+    pub(crate) canary: Keeper,
+    /// Programs and settings of others.
+    pub(crate) foreign: Foreign,
     /// Decisions that wait to be followed.
     pub(crate) pending: Pending,
     /// Rankings of the prefixes that are being made, and their clients.
@@ -83,9 +89,8 @@ impl Engine<'_> {
         }
         let halted = self.halt();
         self.note(halted);
-        // One line for all: a full table has as many reasons as plans.
-        let failed = self.gateway.plans().filter_map(|plan| self.kernel.set(&plan).err()).last();
-        self.note(failed.map_or(Ok(()), Err));
+        self.limit_plans();
+        self.refresh_plans();
     }
 
     /// Has the kernel use plans and orders, or none: none while the operator or the trial of the host has stopped them.
@@ -113,6 +118,7 @@ impl Engine<'_> {
                 self.gateway.prepare(batch);
                 for connection in batch {
                     self.metrics.report(connection);
+                    self.canary.report(connection);
                     self.give(&Event::Report(*connection));
                     self.others.share(now, &self.gateway, connection);
                 }
@@ -130,11 +136,14 @@ impl Engine<'_> {
                     let prepared = self.kernel.prepare_idle();
                     self.note(prepared);
                 }
+                self.yield_to_others(now);
+                self.tick_canary(now);
                 self.count();
                 alive();
             }
             self.apply(now, orders);
             self.take_import();
+            self.take_canary_saved();
             let saved = self.store.save_some(&mut self.gateway, &self.orders.book);
             self.note(saved);
             // However long that took.
@@ -301,7 +310,12 @@ impl Engine<'_> {
             return;
         }
         let done = match decision {
-            Decision::Set { plan, .. } => self.restore(plan.prefix).and_then(|()| self.kernel.set(&plan)),
+            Decision::Set { plan, .. } => {
+                self.restore(plan.prefix).and_then(|()| match self.kept_out(&plan.prefix) {
+                    None => self.kernel.set(&plan),
+                    Some(_) => Ok(()),
+                })
+            }
             Decision::Remove { prefix, .. } => {
                 self.silence(prefix).and_then(|()| self.kernel.remove(&prefix))
             }

@@ -15,6 +15,8 @@ const LARGEST_KEY: u64 = 16 << 10;
 pub(crate) const LEARNED: &str = "learned.state";
 /// Name of the orders of the socket in the state folder.
 pub(crate) const ORDERS: &str = "orders.journal";
+/// Name of the canary in the state folder.
+pub(crate) const CANARY: &str = "canary.json";
 /// Name of the store of earlier versions in the state folder.
 pub(crate) const OLD_STORE: &str = "state.redb";
 /// Name of the lock of the state folder.
@@ -49,6 +51,21 @@ fn open(
     check(key, path, &data)?;
     let mut bytes = vec![];
     file.take(LARGEST_KEY).read_to_end(&mut bytes).map_err(|error| trouble(&error))?;
+    Ok(bytes)
+}
+
+/// Reads a regular file of at most `most` bytes.
+///
+/// # Errors
+/// It is another, or cannot be read.
+pub(crate) fn bounded(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let data = file.metadata()?;
+    if !data.is_file() || data.len() > most {
+        return Err(io::Error::other(format!("expected a regular file of at most {most} bytes")));
+    }
+    let mut bytes = vec![];
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -130,7 +147,7 @@ pub fn prepare(state: &Path, user: Option<&User>) -> Result<(), Trouble> {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let own = |own: &&str| name.starts_with(own);
-        if name != LOCK && ![LEARNED, ORDERS, OLD_STORE, LOG, audit::FILE].iter().any(own) {
+        if name != LOCK && ![LEARNED, ORDERS, CANARY, OLD_STORE, LOG, audit::FILE].iter().any(own) {
             continue;
         }
         let path = entry.path();

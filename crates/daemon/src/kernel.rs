@@ -1,6 +1,7 @@
 //! The gateway's use of the kernel.
 
 use std::net::IpAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use firstflight_gateway::{Connection, Live, Override, Plan, TransferPlan};
@@ -81,6 +82,19 @@ pub trait Kernel: Send {
         Ok(())
     }
 
+    /// Limits plans and orders to connections with one of these local ports, and to sockets of these cgroups; an empty list limits nothing.
+    ///
+    /// # Errors
+    /// If this kernel has no such limits, a folder is no cgroup, or the kernel refuses.
+    fn limit_to(&mut self, ports: &[u16], cgroups: &[String]) -> Result<(), String> {
+        match ports.is_empty() && cgroups.is_empty() {
+            true => Ok(()),
+            false => {
+                Err("this mechanism cannot limit plans to ports or cgroups; expected neither".to_owned())
+            }
+        }
+    }
+
     /// Largest first window of an order that it gives, segments.
     fn widest(&self) -> u32 {
         u32::MAX
@@ -92,6 +106,15 @@ pub trait Kernel: Send {
     /// If the kernel refuses.
     fn lost(&mut self) -> Result<u64, String> {
         Ok(0)
+    }
+
+    /// Connections that ended after another program had taken the callbacks by which they are measured, and plans that were not used because
+    /// somebody else had chosen the first window.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    fn yields(&mut self) -> Result<(u64, u64), String> {
+        Ok((0, 0))
     }
 
     /// Connections of the prefix around an address; `None` where they are not counted.
@@ -147,8 +170,18 @@ impl Kernel for Hooks {
         if stopped { Self::stop(self) } else { self.resume() }.map_err(line)
     }
 
+    fn limit_to(&mut self, ports: &[u16], cgroups: &[String]) -> Result<(), String> {
+        let cgroups: Result<Vec<_>, _> =
+            cgroups.iter().map(|folder| firstflight_hooks::number_of(Path::new(folder))).collect();
+        Self::limit_to(self, ports, &cgroups.map_err(line)?).map_err(line)
+    }
+
     fn lost(&mut self) -> Result<u64, String> {
         Self::lost(self).map_err(line)
+    }
+
+    fn yields(&mut self) -> Result<(u64, u64), String> {
+        Ok((self.taken().map_err(line)?, self.other_windows().map_err(line)?))
     }
 
     fn live(&mut self, address: IpAddr) -> Option<Live> {

@@ -133,6 +133,9 @@ impl Engine<'_> {
             return;
         }
         let mut waiting = Waiting::new(message);
+        if matches!(waiting.order, Order::SetCanary(_)) {
+            return self.order_canary(waiting);
+        }
         let record = match self.checked(&waiting.order, &waiting.by) {
             Err(why) => return self.refuse(waiting, why),
             Ok(Checked::Ended(prefix)) => {
@@ -187,7 +190,7 @@ impl Engine<'_> {
         self.audit(&Entry { via: "socket", by: &by, what, before, after, refused, durable: durable.clone() });
         let answer = match (order, durable) {
             (Order::Import(_), Some(Err(why))) => Err(format!("it is in force, but not durable: {why}")),
-            (Order::Off(_) | Order::Undo, Some(durable)) => {
+            (Order::Off(_) | Order::Undo | Order::SetCanary(_), Some(durable)) => {
                 answer["durable"] = json!(durable.is_ok());
                 if let Err(why) = durable {
                     answer["why_not_durable"] = json!(why);
@@ -263,7 +266,7 @@ impl Engine<'_> {
             Order::Release(None) => Act::ReleaseAll,
             Order::Undo => Act::Undo,
             Order::Denied { why, .. } => return Err(why.clone()),
-            Order::Import(_) | Order::Reload => unreachable!("an order without a line"),
+            Order::Import(_) | Order::Reload | Order::SetCanary(_) => unreachable!("an order without a line"),
             Order::Status
             | Order::Orders
             | Order::Prefixes(_)
@@ -271,6 +274,7 @@ impl Engine<'_> {
             | Order::Plan(..)
             | Order::Observation(_)
             | Order::Observed(_)
+            | Order::Canary
             | Order::Export => unreachable!("a question changes nothing"),
         };
         Ok(Checked::Change(Record { act, by: Some(by.clone()) }))
@@ -379,7 +383,11 @@ impl Engine<'_> {
             return Ok(());
         }
         self.halt()?;
-        self.gateway.plans().try_for_each(|plan| self.kernel.set(&plan))
+        let canary = &self.canary;
+        let network = |prefix: &Prefix| self.gateway.prefix(prefix.first());
+        let mut plans =
+            self.gateway.plans().filter(|plan| canary.keeps_from(&network(&plan.prefix)).is_none());
+        plans.try_for_each(|plan| self.kernel.set(&plan))
     }
 
     /// Puts an order for a prefix in force; on an error all is as before.

@@ -20,6 +20,7 @@ struct Reloaded {
     changed: Vec<Changed>,
     orders: Vec<Shift>,
     needs_restart: Vec<String>,
+    canary: bool,
 }
 
 impl Engine<'_> {
@@ -27,7 +28,8 @@ impl Engine<'_> {
     pub(crate) fn reload(&mut self, via: &'static str, by: &By) -> Answer {
         let result = self.read_again();
         let (mut before, mut after) = (vec![], vec![]);
-        if let Ok(Reloaded { changed, orders, .. }) = &result {
+        if let Ok(Reloaded { changed, orders, canary, .. }) = &result {
+            after.extend(canary.then(|| self.canary.line()));
             for Changed { key, before: was, now } in changed {
                 before.push(format!("{key} = {was}"));
                 after.push(format!("{key} = {now}"));
@@ -48,7 +50,7 @@ impl Engine<'_> {
             refused,
             durable: None,
         });
-        let answer = result.map(|Reloaded { changed, orders, needs_restart }| {
+        let answer = result.map(|Reloaded { changed, orders, needs_restart, canary }| {
             let changed = changed
                 .iter()
                 .map(|Changed { key, before, now }| json!({ "key": key, "before": before, "now": now }));
@@ -64,6 +66,7 @@ impl Engine<'_> {
                 "changed": changed.collect::<Vec<_>>(),
                 "orders": orders.collect::<Vec<_>>(),
                 "needs_restart": needs_restart,
+                "canary_changed": canary,
             })
         });
         let error = answer.as_ref().err();
@@ -91,19 +94,21 @@ impl Engine<'_> {
         let reread = self.orders.source.reread.clone();
         let reread =
             reread.ok_or("this gateway was started without a configuration file; expected --config")?;
-        let Fresh { settings, orders, mut needs_restart } = reread()?;
+        let Fresh { settings, orders, canary, mut needs_restart } = reread()?;
         for (_, order, line) in &orders {
             let place = || self.orders.source.place(*line);
             order.check(self.orders.book.windows()).map_err(|why| format!("{}: {why}", place()))?;
         }
         let orders = self.replace_file(orders)?;
+        self.orders.source.canary.clone_from(&canary);
+        let canary = self.take_canary(canary);
         if self.logs.is_recording() {
             // A recording begins with the settings, and replays with them.
             let mut differ = self.gateway.settings().clone();
             let differ = differ.adopt(&settings);
             needs_restart
                 .extend(differ.iter().map(|changed| format!("{} (because of --record)", changed.key)));
-            return Ok(Reloaded { orders, needs_restart, ..Reloaded::default() });
+            return Ok(Reloaded { orders, needs_restart, canary, ..Reloaded::default() });
         }
         let (mode, plans) = (self.gateway.settings().mode, self.gateway.plans().collect::<Vec<_>>());
         let changed = self.gateway.adopt(&settings);
@@ -113,7 +118,7 @@ impl Engine<'_> {
             (_, Mode::Enforce) => self.enforce(),
             _ => {}
         }
-        Ok(Reloaded { changed, orders, needs_restart })
+        Ok(Reloaded { changed, orders, needs_restart, canary })
     }
 
     /// Puts the orders of a configuration in place of those before; if the kernel refuses one, all is as before.

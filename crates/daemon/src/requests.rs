@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{By, Ranking};
+use firstflight_gateway::{By, Explanation, Ranking};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -122,8 +122,8 @@ impl Engine<'_> {
             if self.enforces() {
                 // One line for all: a full table has as many reasons as plans.
                 let removed = old.plans().filter_map(|plan| self.kernel.remove(&plan.prefix).err()).last();
-                let set = self.gateway.plans().filter_map(|plan| self.kernel.set(&plan).err()).last();
-                self.note(removed.or(set).map_or(Ok(()), Err));
+                self.note(removed.map_or(Ok(()), Err));
+                self.refresh_plans();
             }
             // A million prefixes take a while.
             thread::spawn(move || drop(old));
@@ -142,7 +142,10 @@ impl Engine<'_> {
         for (ranking, reply) in done {
             let found = self.gateway.ranked(ranking);
             let stopped = self.stopped();
-            let view = |found| view::in_force(&self.living(found), stopped.as_deref());
+            let view = |found: Explanation| {
+                let why = stopped.clone().or_else(|| self.kept_out(&found.prefix));
+                view::in_force(&self.living(found), why.as_deref())
+            };
             let rows: Vec<_> = found.into_iter().map(view).collect();
             // The client may have gone.
             let _ = reply.send(Ok(Content::Json(json!({ "prefixes": rows }))));
@@ -159,6 +162,7 @@ impl Engine<'_> {
             thread::sleep(Duration::from_millis(1));
             self.take_saved();
         }
+        self.end_canary(until);
         if !self.store.is_durable() {
             self.note(Err("the orders in force could not all be saved".to_owned()));
         }

@@ -16,10 +16,12 @@ use tokio::sync::oneshot;
 
 use crate::access::Groups;
 use crate::api::{Api, Doors, Message};
+use crate::canary::Keeper;
 use crate::clock;
 use crate::engine::{Engine, Machine};
 use crate::exchange::{Exchange, Sharing};
 use crate::files;
+use crate::foreign::Foreign;
 use crate::journal::Journal;
 use crate::kernel::Kernel;
 use crate::limits;
@@ -134,6 +136,10 @@ pub fn serve_at(
     let journal = Journal::open(&log, setup.journal_bytes, 1)
         .map_err(|error| Trouble::of("the decision log", &log, &error))?;
     let mut operator = Orders::open(setup, kernel.widest())?;
+    let rules = setup.source.canary.clone().map(|(rules, line)| (rules, setup.source.place(line)));
+    let (canary, damaged) = Keeper::open(state, rules, setup.settings.secret)
+        .map_err(|error| Trouble::of("the canary of", state, &error))?;
+    damaged.iter().for_each(|line| complain(line));
     let metrics = Arc::new(Metrics::new());
     let (orders, inbox) = mpsc::channel::<Message>();
     let hosts = setup.site.as_ref().map(|site| site.hosts.clone());
@@ -176,6 +182,8 @@ pub fn serve_at(
         kernel,
         store,
         orders: operator,
+        canary,
+        foreign: Foreign::default(),
         pending: Pending::default(),
         rankings: vec![],
         others: Others::new(setup.site.clone(), exchange),

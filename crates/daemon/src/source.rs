@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use firstflight_gateway::{Override, Settings};
+use firstflight_gateway::{Override, Rules, Settings};
 use firstflight_paths::Prefix;
 
 /// A configuration that was read again.
@@ -14,6 +14,8 @@ pub struct Fresh {
     pub settings: Settings,
     /// Orders, each with its line.
     pub orders: Vec<(Prefix, Override, u32)>,
+    /// Rules of the canary, with their line.
+    pub canary: Option<(Rules, u32)>,
     /// Keys that have changed and need a restart.
     pub needs_restart: Vec<String>,
 }
@@ -28,6 +30,8 @@ pub struct Source {
     pub file: Option<PathBuf>,
     /// Its orders, each with its line; those of the settings without a line, if it is empty.
     pub orders: Vec<(Prefix, Override, u32)>,
+    /// Rules of its canary, with their line.
+    pub canary: Option<(Rules, u32)>,
     /// Reads it again.
     pub reread: Option<Reread>,
     /// Answers whether it is to be read again since the last call: after SIGHUP.
@@ -53,9 +57,9 @@ impl Source {
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, orders, reread, asked } = self;
+        let Self { file, orders, canary, reread, asked } = self;
         let mut shown = f.debug_struct("Source");
         shown.field("file", file).field("orders", orders).field("reread", &reread.is_some());
-        shown.field("asked", &asked.is_some()).finish()
+        shown.field("canary", canary).field("asked", &asked.is_some()).finish()
     }
 }

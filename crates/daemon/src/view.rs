@@ -3,6 +3,7 @@
 use std::fs;
 
 use firstflight_contract::Nanos;
+use firstflight_gateway::canary::SIZES;
 use firstflight_gateway::{Advice, Arms, Explanation, Heard, HostVerdict, Override, Plan, Verdict, WhyNot};
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ fn seconds(time: Nanos) -> f64 {
 }
 
 impl Engine<'_> {
-    /// Why no plan is used, if the operator or the trial of the host has stopped all of them.
+    /// Why no plan is used, if the operator, the canary, the trial of the host or a program of somebody else has stopped all of them.
     pub(crate) fn stopped(&self) -> Option<String> {
         let book = &self.orders.book;
         if book.is_stopped() {
@@ -32,13 +33,29 @@ impl Engine<'_> {
             let time = by.map_or(String::new(), |by| format!(", {}", by.time()));
             return Some(format!("stopped by the operator{user}{time}: no plan is used"));
         }
+        if let Some(why) = self.canary.stopped() {
+            return Some(format!("stopped by the canary: {why}: no plan is used"));
+        }
+        if self.foreign.until.is_some() {
+            let hold = self.gateway.settings().hold_down.0 / 1_000_000_000;
+            return Some(format!(
+                "the gateway yields to another program, which takes the callbacks of connections: no plan is used until it has taken \
+                 none for {hold} s"
+            ));
+        }
         let until = self.gateway.verdict().reverted?;
         Some(format!("stopped by the trial: {}: no plan is used", WhyNot::HostReverted { until }))
     }
 
     /// Plans in force.
     pub(crate) fn used(&self) -> usize {
-        if self.stopped().is_some() { 0 } else { self.gateway.planned() }
+        if self.stopped().is_some() {
+            return 0;
+        }
+        match self.canary.canary() {
+            None => self.gateway.planned(),
+            Some(_) => self.gateway.plans().filter(|plan| self.kept_out(&plan.prefix).is_none()).count(),
+        }
     }
 }
 
@@ -160,13 +177,9 @@ pub(crate) fn share(exchange: &Exchange, metrics: &Metrics) -> Value {
     })
 }
 
-/// Names of the size classes.
-const CLASSES: [&str; firstflight_gateway::CLASSES] =
-    ["fewer than 10 segments", "10 to 44 segments", "45 to 199 segments", "200 segments or more"];
-
 /// The trial over all prefixes.
 pub(crate) fn host(found: &HostVerdict) -> Value {
-    let classes = CLASSES.iter().zip(&found.classes).map(|(name, [planned, holdout])| {
+    let classes = SIZES.iter().zip(&found.classes).map(|(name, [planned, holdout])| {
         json!({ "size": name, "planned": arm(planned), "holdout": arm(holdout) })
     });
     let mut view = verdict(&found.trial);

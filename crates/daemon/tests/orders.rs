@@ -220,7 +220,7 @@ fn reloading(folder: &Path, fresh: &Arc<Mutex<Result<Fresh, String>>>, record: b
 fn fresh(mode: Mode, orders: &[(&str, Override, u32)]) -> Result<Fresh, String> {
     let orders = orders.iter().map(|(at, order, line)| (prefix(at), *order, *line)).collect();
     let settings = Settings { mode, ..Settings::default() };
-    Ok(Fresh { settings, orders, needs_restart: vec![] })
+    Ok(Fresh { settings, orders, canary: None, needs_restart: vec![] })
 }
 
 #[test]
@@ -245,6 +245,7 @@ fn a_reload_takes_orders_rules_and_mode_and_names_what_needs_a_restart() {
             "file": "gateway.toml",
             "changed": [{ "key": "estimator.half_life", "before": "600 s", "now": "300 s" }],
             "orders": [{ "prefix": "198.51.100.0/24", "before": null, "now": { "set": 20 } }],
+            "canary_changed": false,
             "needs_restart": ["plan.window"],
         })
     );

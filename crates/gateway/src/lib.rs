@@ -6,6 +6,7 @@
 //! I/O, so that a log of its events replays to the same plans.
 
 mod advice;
+pub mod canary;
 pub mod configuration;
 mod connection;
 mod decision;
@@ -28,6 +29,7 @@ mod transfer;
 mod trial;
 
 pub use advice::{Advice, UNPACED};
+pub use canary::{Canary, Rules};
 pub use configuration::{Configuration, Share, Site, Transfers};
 pub use connection::{Arm, Connection, Stage};
 pub use decision::{Decision, Misfit, Target, Why, WhyNot};

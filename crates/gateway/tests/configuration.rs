@@ -238,3 +238,29 @@ proptest::proptest! {
         proptest::prop_assert_eq!(Configuration::parse(&text, "").is_err(), overlap, "{}", text);
     }
 }
+
+#[test]
+fn the_rules_of_a_canary_are_the_same_in_the_file_and_in_an_order() {
+    let lines = "ports = \"443 8443\"\ncgroups = \"/sys/fs/cgroup/web.slice\"\nramp = \"2.5 % 10 min, 50 %\"\np95 = 5\nevidence = 50";
+    let file = Configuration::parse(&format!("mode = \"enforce\"\n[canary]\n{lines}\n"), "gateway.toml");
+    let (rules, line) = file.expect("a configuration").canary.expect("a canary");
+    assert_eq!((rules.clone(), line), (configuration::canary_rules(lines).expect("rules"), 2));
+    assert_eq!((rules.ports, rules.cgroups), (vec![443, 8443], vec!["/sys/fs/cgroup/web.slice".to_owned()]));
+    assert_eq!((rules.retransmissions, rules.p95, rules.evidence), (1.0, 5.0, 50));
+    let shares = |text: &str| -> Vec<u16> {
+        configuration::canary_rules(text).expect("rules").ramp.iter().map(|step| step.share).collect()
+    };
+    assert_eq!((shares(lines), shares("")), (vec![25, 500], vec![10, 50, 250, 1000]));
+    for (lines, why) in [
+        ("ports = \"443 http\"", "\"http\" is no port"),
+        ("ports = \"0\"", "\"0\" is no port"),
+        ("cgroups = \"web.slice\"", "\"web.slice\" is no folder"),
+        ("ramp = \"5 %, 1 %\"", "step 1 has no time"),
+        ("evidence = 9", "canary.evidence"),
+        ("p99 = 1", "p99"),
+    ] {
+        let refusal = refused(&format!("[canary]\n{lines}\n"));
+        assert!(refusal.contains(why) && refusal.contains("gateway.toml:2"), "{refusal}");
+        assert!(configuration::canary_rules(lines).expect_err("refused").to_string().contains(why));
+    }
+}

@@ -157,10 +157,10 @@ struct {
 } hooks_reports SEC(".maps");
 struct {
 	__uint(type, MAP_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, HOOKS_COUNTS);
 	__type(key, u32);
 	__type(value, u64);
-} hooks_lost SEC(".maps");
+} hooks_counts SEC(".maps");
 
 /* Local ports to which plans are limited, one bit each, while HOOKS_PORTS is set. */
 struct {
@@ -300,6 +300,13 @@ INLINE bool plan_of(struct hooks_line *line, u64 key, const u8 *peer, u64 now, b
 	return line && read_line(line, key, plan) && (frozen || now < plan->expires);
 }
 
+INLINE void add_one(u32 at)
+{
+	u64 *count = bpf_map_lookup_elem(&hooks_counts, &at);
+	if (count)
+		(*count)++;
+}
+
 /* Whether plans and orders hold for a connection: by its local port, and by the cgroup of its socket and those above it. */
 INLINE bool in_scope(struct tcp_sock *tp)
 {
@@ -357,6 +364,11 @@ INLINE struct start start_of(struct tcp_sock *tp, struct hooks_line *line, u64 n
 		u32 rtt = tp->srtt_us >> 3;
 		if (!rtt || rtt < plan.rtt_least || rtt > plan.rtt_most)
 			return stack;
+		/* Somebody else chose the first window: a route (`initcwnd`, or a lock) or another program. */
+		if (tp->snd_cwnd != STACK_WINDOW) {
+			add_one(HOOKS_OTHER_WINDOW);
+			return stack;
+		}
 		start.window = plan.start.window;
 		start.ssthresh = plan.start.ssthresh;
 		start.path = plan.start.path;
@@ -436,10 +448,7 @@ INLINE void keep_pace(struct socket_event *event, struct connection *c, struct t
 
 INLINE void lose(void)
 {
-	u32 zero = 0;
-	u64 *lost = bpf_map_lookup_elem(&hooks_lost, &zero);
-	if (lost)
-		(*lost)++;
+	add_one(HOOKS_LOST);
 }
 
 /* Keeps the greatest delivery rate, and whether the application or other connections of the prefix limited it. The newest alone says
@@ -594,6 +603,9 @@ INLINE void end(struct connection *c, struct tcp_sock *tp, u32 before)
 	if (!c->counted)
 		return;
 	c->counted = 0;
+	/* This program never takes them away. Without them its measurements are incomplete. */
+	if (!(((struct tcp_sock___hooks *)tp)->bpf_sock_ops_cb_flags & ON_ROUND_TRIP))
+		add_one(HOOKS_TAKEN);
 	struct hooks_line *line = line_of(c->line);
 	if (line)
 		__sync_fetch_and_sub(&line->live, 1);

@@ -88,6 +88,10 @@ struct hooks_override {
 enum { HOOKS_ALIVE, HOOKS_STOPPED, HOOKS_PARTS, HOOKS_PORTS, HOOKS_CGROUPS, HOOKS_WORDS };
 enum { HOOKS_MOST_CGROUPS = 64 };
 
+/* Counts: reports without room; plans that were not used because somebody else chose the first window; connections that ended after
+ * another program had taken their callbacks. */
+enum { HOOKS_LOST, HOOKS_OTHER_WINDOW, HOOKS_TAKEN, HOOKS_COUNTS };
+
 enum { HOOKS_STOCK, HOOKS_HOLDOUT, HOOKS_PLANNED };
 enum { HOOKS_LIVE, HOOKS_ENDED };
 enum { HOOKS_LIMITED = 1, HOOKS_SHARED = 4 };

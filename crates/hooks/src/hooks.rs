@@ -107,7 +107,7 @@ pub struct Hooks {
     parts: Map<8>,
     orders: Map<20>,
     control: Map<4>,
-    lost: Map<4>,
+    counts: Map<4>,
     flights: Map<4>,
     /// Local ports and cgroups to which plans are limited.
     ports: Map<4>,
@@ -142,7 +142,7 @@ impl Hooks {
         let mut rest = descriptors.into_iter();
         let mut next = || rest.next().ok_or_else(|| wrong(0));
         let [lines, further, parts, orders, control] = [next()?, next()?, next()?, next()?, next()?];
-        let [lost, flights, ports, cgroups] = [next()?, next()?, next()?, next()?];
+        let [counts, flights, ports, cgroups] = [next()?, next()?, next()?, next()?];
         let [reports, sockets, adoption] = [next()?, next()?, next()?];
         let transfers = match sizes.transfers {
             true => Some(Transfers { plans: Map { fd: next()? }, option: next()? }),
@@ -157,7 +157,7 @@ impl Hooks {
             parts: Map { fd: parts },
             orders: Map { fd: orders },
             control: Map { fd: control },
-            lost: Map { fd: lost },
+            counts: Map { fd: counts },
             flights: Map { fd: flights },
             ports: Map { fd: ports },
             cgroups: Map { fd: cgroups },
@@ -174,9 +174,9 @@ impl Hooks {
 
     /// The descriptors that a process needs to use the hooks.
     pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        let Self { plans, parts, orders, control, lost, flights, ports, cgroups, .. } = self;
+        let Self { plans, parts, orders, control, counts, flights, ports, cgroups, .. } = self;
         let Self { reports, sockets, adoption, .. } = self;
-        let maps = [&parts.fd, &orders.fd, &control.fd, &lost.fd, &flights.fd, &ports.fd, &cgroups.fd];
+        let maps = [&parts.fd, &orders.fd, &control.fd, &counts.fd, &flights.fd, &ports.fd, &cgroups.fd];
         let mut rest = [maps.as_slice(), &[reports, sockets, adoption]].concat();
         if let Some(Transfers { plans, option }) = &self.transfers {
             rest.extend([&plans.fd, option]);
@@ -343,7 +343,10 @@ impl Hooks {
     /// If there are more than [`MOST_CGROUPS`] cgroups, or the kernel refuses.
     pub fn limit_to(&mut self, ports: &[u16], cgroups: &[u64]) -> Result<(), Refusal> {
         if cgroups.len() > MOST_CGROUPS {
-            return Err(Refusal::Full { what: "cgroups to which plans are limited", most: MOST_CGROUPS as u32 });
+            return Err(Refusal::Full {
+                what: "cgroups to which plans are limited",
+                most: MOST_CGROUPS as u32,
+            });
         }
         let failed = |error| Refusal::failed("the limits of plans to ports and cgroups", error);
         let mut bits = vec![0_u64; 1 << 10];
@@ -450,11 +453,32 @@ impl Hooks {
     /// # Errors
     /// If the kernel does not let the number be read.
     pub fn lost(&self) -> Result<u64, Refusal> {
+        self.count(0)
+    }
+
+    /// Number of plans that were not used because somebody else had chosen the connection's first window, such as a route.
+    ///
+    /// # Errors
+    /// If the kernel does not let the number be read.
+    pub fn other_windows(&self) -> Result<u64, Refusal> {
+        self.count(1)
+    }
+
+    /// Number of connections that ended after another program had taken the callbacks by which they are measured.
+    ///
+    /// # Errors
+    /// If the kernel does not let the number be read.
+    pub fn taken(&self) -> Result<u64, Refusal> {
+        self.count(2)
+    }
+
+    /// The sum over processors of a count of the object.
+    fn count(&self, at: u32) -> Result<u64, Refusal> {
         let processors = libbpf_rs::num_possible_cpus();
         let processors = processors.map_err(|error| Refusal::failed("the number of processors", error))?;
         let mut words = vec![0; 8 * processors];
-        let read = self.lost.get(&0_u32.to_ne_bytes(), &mut words);
-        read.map_err(|error| Refusal::failed("the number of lost reports", error))?;
+        let read = self.counts.get(&at.to_ne_bytes(), &mut words);
+        read.map_err(|error| Refusal::failed("the counts of the hooks", error))?;
         let words = words.chunks_exact(8).map(|word| u64::from_ne_bytes(std::array::from_fn(|i| word[i])));
         Ok(words.sum())
     }

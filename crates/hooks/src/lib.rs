@@ -39,7 +39,7 @@ mod tiers;
 pub use diag::Polls;
 pub use elsewhere::Count;
 pub use hooks::{Hooks, MOST_CGROUPS, Override, TRANSFER, now};
-pub use load::{Setup, Transfers, number_of, root};
+pub use load::{Setup, Transfers, beside, number_of, root};
 pub use refusal::Refusal;
 pub use routes::{Routes, WIDEST};
 pub use tiers::{Cgroups, Tier, Tiers};

@@ -216,7 +216,7 @@ impl Hooks {
             map("hooks_parts")?,
             map("hooks_orders")?,
             map("hooks_control")?,
-            map("hooks_lost")?,
+            map("hooks_counts")?,
             map("hooks_flights")?,
             map("hooks_ports")?,
             map("hooks_cgroups")?,
@@ -357,6 +357,14 @@ pub fn root() -> Option<PathBuf> {
     })
 }
 
+/// The other sock_ops programs of a cgroup and of the folders above it, which see its connections, too: name and number of each. It needs
+/// CAP_NET_ADMIN; without it nothing is found.
+pub fn beside(cgroup: &Path) -> Vec<String> {
+    let (Ok(folder), Some(root)) = (cgroup.canonicalize(), root()) else { return vec![] };
+    let folders = folder.ancestors().take_while(|folder| folder.starts_with(&root));
+    folders.flat_map(|folder| attached(folder).0).map(labelled).collect()
+}
+
 /// The sock_ops program that keeps others out of this cgroup: one of the cgroup or of a folder above it.
 fn foreign(cgroup: &Path) -> Option<Refusal> {
     let folder = cgroup.canonicalize().ok()?;
@@ -369,7 +377,14 @@ fn foreign(cgroup: &Path) -> Option<Refusal> {
 
 /// Name and number of the sock_ops program that was attached to this folder without BPF_F_ALLOW_MULTI.
 fn alone(folder: &Path) -> Option<String> {
-    let folder = File::open(folder).ok()?;
+    let (numbers, flags) = attached(folder);
+    let first = numbers.first().filter(|_| flags & libbpf_sys::BPF_F_ALLOW_MULTI == 0)?;
+    Some(labelled(*first))
+}
+
+/// Numbers of the sock_ops programs that were attached to this folder, at most 64, and the flags.
+fn attached(folder: &Path) -> (Vec<u32>, u32) {
+    let Ok(folder) = File::open(folder) else { return (vec![], 0) };
     let mut numbers = [0_u32; 64];
     let mut query = libbpf_sys::bpf_prog_query_opts {
         sz: size_of::<libbpf_sys::bpf_prog_query_opts>() as u64,
@@ -383,13 +398,16 @@ fn alone(folder: &Path) -> Option<String> {
     };
     // SAFETY: both fields of the union are this number.
     let count = unsafe { query.__bindgen_anon_1.prog_cnt };
-    if answer < 0 || count == 0 || query.attach_flags & libbpf_sys::BPF_F_ALLOW_MULTI != 0 {
-        return None;
+    let count = if answer < 0 { 0 } else { numbers.len().min(count as usize) };
+    (numbers[..count].to_vec(), query.attach_flags)
+}
+
+/// Name and number of a program.
+fn labelled(number: u32) -> String {
+    match name(number) {
+        Some(name) => format!("{name} (program {number})"),
+        None => format!("program {number}"),
     }
-    Some(match name(numbers[0]) {
-        Some(name) => format!("{name} (program {})", numbers[0]),
-        None => format!("program {}", numbers[0]),
-    })
 }
 
 /// The name of the program with this number.

@@ -13,9 +13,12 @@ mod compare_scenario;
 mod draw;
 pub mod drive;
 mod finite;
+mod gateway_canary;
 mod gateway_configuration;
 mod gateway_log;
+mod gateway_orders;
 mod gateway_record;
+mod gateway_snapshot;
 mod gateway_state;
 mod gateways;
 mod graphml;
@@ -70,9 +73,12 @@ pub const TARGETS: &[Target] = &[
     capture::TARGET,
     compare_capture::TARGET,
     compare_scenario::TARGET,
+    gateway_canary::TARGET,
     gateway_configuration::TARGET,
     gateway_log::TARGET,
+    gateway_orders::TARGET,
     gateway_record::TARGET,
+    gateway_snapshot::TARGET,
     gateway_state::TARGET,
     graphml::TARGET,
     grid::TARGET,
@@ -122,6 +128,10 @@ pub fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     vec![
         (store::TARGET.name, "every-run", store::every_run()),
         (results::TARGET.name, "measured", store::measured()),
+        (gateway_canary::TARGET.name, "second-step", gateway_canary::second_step()),
+        (gateway_orders::TARGET.name, "every-act", gateway_orders::every_act()),
+        (gateway_snapshot::TARGET.name, "contents", gateway_snapshot::contents()),
+        (gateway_snapshot::TARGET.name, "whole", gateway_snapshot::whole()),
         (gateway_log::TARGET.name, "every-event", gateway_log::every_event()),
         (gateway_log::TARGET.name, "whole", gateway_log::whole()),
         (gateway_record::TARGET.name, "content", gateway_record::content()),

@@ -54,7 +54,7 @@ pub(super) fn whole(configuration: &Configuration) -> Result<(), Failure> {
 pub(super) fn check(options: &Check) -> Result<(), Failure> {
     let configuration = run::configuration(Some(&options.file))?;
     whole(&configuration)?;
-    let Configuration { settings, orders, cgroup, state, socket, share, site, transfers, .. } =
+    let Configuration { settings, orders, cgroup, state, socket, share, site, transfers, canary, .. } =
         &configuration;
     let count = |wanted: fn(&Override) -> bool| orders.iter().filter(|(_, order, _)| wanted(order)).count();
     let windows = count(|order| matches!(order, Override::Window(_)));
@@ -74,6 +74,7 @@ pub(super) fn check(options: &Check) -> Result<(), Failure> {
             "shares": share.is_some(),
             "serves_a_site": site.is_some(),
             "applies_transfers": transfers.apply,
+            "canary": canary.is_some(),
         }));
     }
     let yes = |is: bool| if is { "yes" } else { "no" };
@@ -81,7 +82,7 @@ pub(super) fn check(options: &Check) -> Result<(), Failure> {
         "{}: valid\nmode             {}\ncgroup           {}\nstate            {}\nsocket           {}\n\
          first window     at most {} segments; {} % of the connections are held out\n\
          orders           {windows} windows, {freezes} frozen, {offs} off\n\
-         other hosts      shared: {}; site: {}; transfers applied: {}\n",
+         other hosts      shared: {}; site: {}; transfers applied: {}; canary: {}\n",
         options.file.display(),
         settings.mode.label(),
         cgroup.as_ref().map_or("the root of the hierarchy".to_owned(), |folder| folder.display().to_string()),
@@ -92,6 +93,7 @@ pub(super) fn check(options: &Check) -> Result<(), Failure> {
         yes(share.is_some()),
         yes(site.is_some()),
         yes(transfers.apply),
+        yes(canary.is_some()),
     ))
 }
 

@@ -164,6 +164,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         cgroup.clone().or_else(firstflight_hooks::root).filter(|folder| !by_routes && folder.is_dir());
     let _held =
         folder.map(|folder| firstflight_daemon::claim_cgroup(&folder)).transpose().map_err(Failure::new)?;
+    let mut seen = vec![];
     let kernel: Box<dyn Kernel> = match by_routes {
         true if cgroup.is_some() => {
             let why = "routes are for all connections of the machine; expected no cgroup";
@@ -186,7 +187,16 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
             settings.window = settings.window.min(WIDEST);
             Box::new(Routed::new(ROUTES).map_err(Failure::new)?)
         }
-        false => Box::new(hooks(&options.common)?),
+        false => {
+            let folder = cgroup.clone().or_else(firstflight_hooks::root);
+            let beside = folder.map(|folder| firstflight_hooks::beside(&folder)).unwrap_or_default();
+            let hooks = hooks(&options.common)?;
+            seen.push(format!("network namespaces adopted: {}", hooks.elsewhere()));
+            if !beside.is_empty() {
+                seen.push(format!("other sock_ops programs of the cgroup: {}", beside.join(", ")));
+            }
+            Box::new(hooks)
+        }
     };
     let used = match by_routes {
         true => "routes",
@@ -194,7 +204,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         false => "sock_ops",
     };
     let tiers: Vec<_> =
-        tiers.to_string().lines().map(str::to_owned).chain([format!("in use: {used}")]).collect();
+        tiers.to_string().lines().map(str::to_owned).chain(seen).chain([format!("in use: {used}")]).collect();
     let setup = Setup {
         settings,
         socket: options.socket.clone().unwrap_or(socket),
@@ -304,11 +314,12 @@ pub(super) fn source(
             }
             found.settings.mode = mode;
         }
-        Ok(Fresh { settings: found.settings, orders: found.orders, needs_restart })
+        Ok(Fresh { settings: found.settings, orders: found.orders, canary: found.canary, needs_restart })
     };
     Source {
         file: Some(file.to_owned()),
         orders: started.orders.clone(),
+        canary: started.canary.clone(),
         reread: Some(Arc::new(reread)),
         asked,
     }
@@ -366,5 +377,7 @@ pub(super) fn load(options: &Load) -> Result<(), Failure> {
     setup.overrides = 2 * MOST_ORDERS as u32;
     setup.transfers = transfers;
     (setup.idle, setup.retreat) = (idle, retreat);
-    Hooks::load(&setup).and_then(|hooks| hooks.hand_over(&UnixStream::from(to))).map_err(Failure::new)
+    let mut hooks = Hooks::load(&setup).map_err(Failure::new)?;
+    hooks.look_elsewhere();
+    hooks.hand_over(&UnixStream::from(to)).map_err(Failure::new)
 }

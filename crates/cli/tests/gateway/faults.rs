@@ -121,7 +121,7 @@ pub(super) fn ready(mut child: Child, scratch: &Scratch) -> Result<Gateway, Outp
 }
 
 /// A gateway in a cgroup of its own, with an order for 127.1.2.0/24; [`None`], with the reason, where this machine runs none.
-fn ground(scratch: &Scratch, name: &str) -> Option<(Cgroup, Inside)> {
+pub(super) fn ground(scratch: &Scratch, name: &str) -> Option<(Cgroup, Inside)> {
     let Some(cgroup) = Cgroup::named(name) else {
         firstflight_skip::skip("no cgroup2 hierarchy in which this user may make a folder");
         return None;

@@ -117,6 +117,12 @@ fn line(number: u64, text: &str) -> String {
     format!("{number} {} {} {text}\n", text.len(), checksum(number, text.as_bytes()))
 }
 
+/// A file with these changes, a record each.
+pub(crate) fn whole(changes: &[String]) -> String {
+    let lines = (1..).zip(changes).map(|(number, change)| line(number, change));
+    std::iter::once(format!("{TITLE}\n")).chain(lines).collect()
+}
+
 /// The number and the text of a line.
 fn record(line: &[u8]) -> Result<(u64, &str), Wrong> {
     let ended = line.strip_suffix(b"\n");

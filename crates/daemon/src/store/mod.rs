@@ -5,6 +5,7 @@
 //! a whole by way of a file beside it. No file is interpreted before its checksum is right, and one that is not usable is kept
 //! under another name.
 
+mod bytes;
 mod disk;
 mod ledger;
 mod lock;
@@ -12,6 +13,7 @@ mod saving;
 mod scribe;
 mod snapshot;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +22,7 @@ use firstflight_gateway::{Act, Book, Gateway, Origin, Record, Restore};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+pub use self::bytes::{parse_orders, read_snapshot, whole_orders, whole_snapshot};
 use self::disk::{Added as _, Disk, Machine};
 use self::ledger::Ledger;
 pub use self::lock::Lock;
@@ -245,8 +248,29 @@ impl Store {
 }
 
 /// Name under which a file is kept that cannot be used.
-fn aside(path: &Path, wall: u64) -> PathBuf {
+pub(crate) fn aside(path: &Path, wall: u64) -> PathBuf {
     path.with_added(&format!("unreadable-{}", wall / 1_000_000_000))
+}
+
+/// Puts a complete and durable file in place of the one at `path`.
+///
+/// # Errors
+/// A step failed; the old file may be there.
+pub(crate) fn replace_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> io::Result<()> {
+    disk::replace(&Machine, path, |file| write(file))?;
+    disk::sync_folder(&Machine, path)
+}
+
+/// Removes a file, if there is one, for good.
+///
+/// # Errors
+/// It may be there.
+pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
+    Machine.remove(path)?;
+    disk::sync_folder(&Machine, path)
 }
 
 /// The lines of the orders of the socket.

@@ -66,6 +66,15 @@ fn sum(contents: Sha256, fields: &[u8; FIELDS]) -> [u8; 32] {
     contents.chain_update(fields).finalize().into()
 }
 
+/// The whole head of contents with this checksum and length.
+pub(crate) fn whole_head(contents: Sha256, length: u64, taken: u64) -> [u8; HEAD] {
+    let fields = head(Facts { taken, orders: 0 }, length);
+    let mut whole = [0; HEAD];
+    whole[..FIELDS].copy_from_slice(&fields);
+    whole[FIELDS..].copy_from_slice(&sum(contents, &fields));
+    whole
+}
+
 /// Reads the file at `path` into a gateway of the same settings as `like`; [`None`] without a file. Learned values age by the
 /// wall time since it was taken.
 ///
@@ -77,9 +86,17 @@ pub(crate) fn read(
     like: &Gateway,
     (now, wall): (Nanos, u64),
 ) -> Result<Option<(Gateway, Facts)>, (Unusable, Facts)> {
-    let unknown = |error: Unusable| (error, Facts::default());
-    let Some(mut file) = disk.open(path).map_err(|error| unknown(error.into()))? else { return Ok(None) };
-    let (facts, version) = verify(&mut *file).map_err(unknown)?;
+    let file = disk.open(path).map_err(|error| (error.into(), Facts::default()))?;
+    file.map(|file| restored(file, like, (now, wall))).transpose()
+}
+
+/// The same for an open file.
+pub(crate) fn restored(
+    mut file: Box<dyn Stored>,
+    like: &Gateway,
+    (now, wall): (Nanos, u64),
+) -> Result<(Gateway, Facts), (Unusable, Facts)> {
+    let (facts, version) = verify(&mut *file).map_err(|error| (error, Facts::default()))?;
     let restored = || {
         if version != STATE_VERSION {
             return Err(StateError::Version { found: version }.into());
@@ -100,7 +117,7 @@ pub(crate) fn read(
         }
         Ok(restore.finish()?)
     };
-    restored().map(|gateway| Some((gateway, facts))).map_err(|error| (error, facts))
+    restored().map(|gateway| (gateway, facts)).map_err(|error| (error, facts))
 }
 
 /// Reads a whole file and compares it with its head; answers with its facts and the version of the state.

@@ -24,8 +24,12 @@ pub(crate) struct Told {
     pub(crate) transfers: Vec<(u64, TransferPlan)>,
     pub(crate) orders: Vec<(Prefix, Override)>,
     pub(crate) stopped: bool,
+    /// Ports and cgroups to which plans are limited.
+    pub(crate) limits: (Vec<u16>, Vec<String>),
     /// Prefix for whose order there is no room.
     pub(crate) full: Option<Prefix>,
+    /// Connections whose callbacks another program took, and plans that were not used for another first window.
+    pub(crate) yields: (u64, u64),
     pub(crate) renewals: u32,
     pub(crate) adoptions: u32,
     /// Reports of every look, besides.
@@ -92,6 +96,18 @@ impl Kernel for Played {
     fn stop(&mut self, stopped: bool) -> Result<(), String> {
         self.told(|told| told.stopped = stopped);
         Ok(())
+    }
+
+    fn limit_to(&mut self, ports: &[u16], cgroups: &[String]) -> Result<(), String> {
+        if let Some(folder) = cgroups.iter().find(|folder| !Path::new(folder).is_dir()) {
+            return Err(format!("{folder}: no cgroup"));
+        }
+        self.told(|told| told.limits = (ports.to_vec(), cgroups.to_vec()));
+        Ok(())
+    }
+
+    fn yields(&mut self) -> Result<(u64, u64), String> {
+        Ok(self.told(|told| told.yields))
     }
 
     fn lost(&mut self) -> Result<u64, String> {

@@ -22,6 +22,7 @@ impl Configuration {
             plan_group,
             idle,
             retreat,
+            canary: _,
             transfers,
             share,
             site,

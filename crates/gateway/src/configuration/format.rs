@@ -13,7 +13,7 @@ pub(crate) const ACTIONS: &[&str] = &["off", "freeze"];
 
 /// Every section, in the order of the reference.
 pub(crate) const SECTIONS: &[&Section] =
-    &[&ROOT, &PREFIXES, &ESTIMATOR, &PLAN, &TRIAL, &TRANSFERS, &SHARE, &SITE, &OVERRIDE];
+    &[&ROOT, &PREFIXES, &ESTIMATOR, &PLAN, &TRIAL, &CANARY, &TRANSFERS, &SHARE, &SITE, &OVERRIDE];
 
 /// The keys outside any table.
 pub(crate) const ROOT: Section = Section {
@@ -70,6 +70,7 @@ pub(crate) const ROOT: Section = Section {
         table("estimator", &ESTIMATOR),
         table("plan", &PLAN),
         table("trial", &TRIAL),
+        Key { absent: Absent::Means("plans are for every connection"), ..table("canary", &CANARY) },
         table("transfers", &TRANSFERS),
         Key { absent: Absent::Means("nothing is shared"), ..table("share", &SHARE) },
         Key { absent: Absent::Means("no other host is served or heard"), ..table("site", &SITE) },
@@ -203,6 +204,54 @@ pub(crate) const TRIAL: Section = Section {
             LEVEL,
             "0.001",
             "Probability that a trial of the host (256 blocks) reverts it without harm.",
+        ),
+    ],
+};
+
+/// `[canary]`.
+pub(crate) const CANARY: Section = Section {
+    name: "`[canary]`",
+    doc: "Plans for a share of the connections first, and for more of them while planned connections do no worse than those that are held out.",
+    keys: &[
+        key(
+            "ports",
+            Kind::Text,
+            "every port",
+            "Local ports whose connections may have plans, with spaces between them, as in `443 8443`.",
+        ),
+        key(
+            "cgroups",
+            Kind::Text,
+            "every one beneath `cgroup`",
+            "Folders of the cgroups whose connections may have plans, with spaces between them, at most 64. The cgroup of an accepted \
+             connection is that of the process that opened the listening socket.",
+        ),
+        key(
+            "ramp",
+            Kind::Text,
+            "`1 % 60 min, 5 % 240 min, 25 % 1440 min, 100 %`",
+            "Steps, with commas between them: the share of the networks that may have plans, and the time of the step. A step also lasts \
+             until `evidence` connections were held out in it. The last step may have no time, and its share stays.",
+        ),
+        key(
+            "retransmissions",
+            Kind::Number(Range { min: 0.0, min_taken: true, max: 100.0, max_taken: true }),
+            "1",
+            "Most by which the retransmitted share of the segments of planned connections may be above that of held-out ones, percentage \
+             points.",
+        ),
+        key(
+            "p95",
+            Kind::Number(Range { min: 0.0, min_taken: true, max: 1000.0, max_taken: true }),
+            "10",
+            "Most by which the 95th percentile of the completion times of planned connections may be later than that of held-out ones of \
+             the same size class, per cent.",
+        ),
+        key(
+            "evidence",
+            Kind::Integer { min: 10, max: 1_000_000 },
+            "200",
+            "Held-out connections of a step that the first comparison needs; the next ones are at twice as many each.",
         ),
     ],
 };

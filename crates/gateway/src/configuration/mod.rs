@@ -13,6 +13,7 @@ use firstflight_scenario::document::{self, Item, Table};
 use firstflight_scenario::quantity::show_time;
 use firstflight_scenario::{Error, reference};
 
+use crate::canary::Rules;
 use crate::orders::MOST_ORDERS;
 use crate::plan::Limits;
 use crate::settings::{Mode, Override, Policy, Settings};
@@ -44,6 +45,8 @@ pub struct Configuration {
     pub idle: bool,
     /// Whether a loss in a planned window leaves half of what arrived of that window.
     pub retreat: bool,
+    /// Rules by which plans are for a share of the connections, with their line.
+    pub canary: Option<(Rules, u32)>,
     /// Starts for single transfers.
     pub transfers: Transfers,
     /// Observations of other hosts.
@@ -102,6 +105,11 @@ pub struct Site {
     /// Weight of an observation that is pushed, thousandths of an own one.
     pub weight: u16,
 }
+
+/// Steps of a canary that names none.
+const RAMP: &str = "1 % 60 min, 5 % 240 min, 25 % 1440 min, 100 %";
+/// Most cgroups of a canary, which the kernel's table holds.
+const MOST_CGROUPS: usize = 64;
 
 /// Schemes of a URL of a store.
 const STORES: &[&str] = &["redis://", "valkey://", "rediss://", "valkeys://", "unix:///"];
@@ -186,6 +194,7 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
             apply: flag(&transfers, "apply", false)?,
             ssthresh: flag(&transfers, "ssthresh", false)?,
         },
+        canary: root.get("canary").map(|item| canary(&item)).transpose()?,
         share: root.get("share").map(|item| share(&item, hosts)).transpose()?,
         site: root.get("site").map(|item| site(&item)).transpose()?,
     })
@@ -315,6 +324,69 @@ fn overlapping(sorted: &std::collections::BTreeSet<Prefix>, prefix: &Prefix) -> 
     let before = sorted.range(..=prefix).next_back();
     let after = sorted.range(prefix..).next();
     before.into_iter().chain(after).find(|other| other.contains(prefix) || prefix.contains(other)).copied()
+}
+
+/// The rules of a `[canary]` without its heading, as an order of the socket has them: the same keys, the same checks, the same errors.
+///
+/// # Errors
+/// The first error found.
+pub fn canary_rules(text: &str) -> Result<Rules, Error> {
+    let text = format!("[canary]\n{text}\n");
+    let one = |root: &Table<'_>| root.need("canary").and_then(|item| canary(&item));
+    document::read(&text, "the order", &format::ROOT, one).map(|(rules, _)| rules)
+}
+
+fn canary(item: &Item<'_>) -> Result<(Rules, u32), Error> {
+    let table = item.table(&format::CANARY)?;
+    let words = |name: &str| -> Result<Option<(Item<'_>, Vec<String>)>, Error> {
+        let Some(item) = table.get(name) else { return Ok(None) };
+        let words = filled(&item)?.split_whitespace().map(str::to_owned).collect();
+        Ok(Some((item, words)))
+    };
+    let mut ports = vec![];
+    if let Some((place, words)) = words("ports")? {
+        for word in words {
+            let port = word.parse().ok().filter(|port| *port > 0).ok_or_else(|| {
+                place
+                    .invalid(format!("\"{word}\" is no port"))
+                    .expecting("numbers from 1 to 65535, with spaces between them")
+            })?;
+            ports.push(port);
+        }
+    }
+    let mut cgroups = vec![];
+    if let Some((place, words)) = words("cgroups")? {
+        if words.len() > MOST_CGROUPS {
+            return Err(place
+                .invalid(format!("{} cgroups", words.len()))
+                .expecting(format!("at most {MOST_CGROUPS}")));
+        }
+        if let Some(word) = words.iter().find(|word| !word.starts_with('/')) {
+            return Err(place
+                .invalid(format!("\"{word}\" is no folder"))
+                .expecting("paths that begin with /"));
+        }
+        cgroups = words;
+    }
+    let place = table.get("ramp");
+    let text = place.as_ref().map_or(Ok(RAMP.to_owned()), filled)?;
+    let refused = |why: String, expected: &str| match &place {
+        Some(place) => place.invalid(why).expecting(expected),
+        None => item.invalid(why).expecting(expected),
+    };
+    let ramp = Rules::ramp(&text).map_err(|(why, expected)| refused(why, expected))?;
+    let line = item.line().unwrap_or(0);
+    let table = Some(table);
+    let rules = Rules {
+        ports,
+        cgroups,
+        ramp,
+        retransmissions: number(&table, "retransmissions", 1.0)?,
+        p95: number(&table, "p95", 10.0)?,
+        evidence: integer(&table, "evidence", 200)?,
+    };
+    rules.check().map_err(|wrong| refused(wrong.why, wrong.expected))?;
+    Ok((rules, line))
 }
 
 fn share(item: &Item<'_>, hosts: u32) -> Result<Share, Error> {

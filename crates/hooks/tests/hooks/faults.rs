@@ -15,9 +15,7 @@ use firstflight_lab::{Netns, TcpInfo};
 use libbpf_rs::libbpf_sys;
 use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 
-use crate::ground::{
-    Ground, LIMITS, MILLISECOND, Pair, SECOND, STACK, any_v6, connect_in, ends, plan,
-};
+use crate::ground::{Ground, LIMITS, MILLISECOND, Pair, SECOND, STACK, any_v6, connect_in, ends, plan};
 
 /// A process without capabilities that got the hooks from this one.
 struct Daemon {
@@ -155,7 +153,8 @@ fn connections_of_other_network_namespaces_are_adopted_and_planned() {
     let mut daemon = Daemon::start(&ground, hooks);
     assert_eq!(daemon.ask(b'p'), 0);
     assert_eq!((daemon.ask(b'a'), daemon.ask(b'a')), (10, 0));
-    let windows: Vec<_> = containers.iter().map(|container| container.connect("127.1.2.9").window()).collect();
+    let windows: Vec<_> =
+        containers.iter().map(|container| container.connect("127.1.2.9").window()).collect();
     assert_eq!(windows, [30; 5]);
     old.into_iter().for_each(Pair::close);
     foreign.close();
@@ -186,14 +185,14 @@ fn a_message_that_is_no_handover_is_refused() {
     assert!(matches!(refusal, Refusal::Handover(_)), "{refusal}");
 }
 
-/// A sock_ops program of someone else that wants no callbacks, attached to the cgroup as long as the value lives.
+/// A sock_ops program of someone else that wants these callbacks and no others, attached to the cgroup as long as the value lives.
 struct Foreign {
     program: OwnedFd,
     cgroup: File,
 }
 
 impl Foreign {
-    fn attach(ground: &Ground, flags: u32) -> Self {
+    fn attach(ground: &Ground, flags: u32, callbacks: i32) -> Self {
         use libbpf_sys::{
             BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_FUNC_sock_ops_cb_flags_set, BPF_JMP, BPF_K, BPF_MOV, bpf_insn,
         };
@@ -205,7 +204,7 @@ impl Foreign {
             imm: number,
         };
         let program = [
-            instruction(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0),
+            instruction(BPF_ALU64 | BPF_MOV | BPF_K, 2, callbacks),
             instruction(BPF_JMP | BPF_CALL, 0, BPF_FUNC_sock_ops_cb_flags_set as i32),
             instruction(BPF_ALU64 | BPF_MOV | BPF_K, 0, 1),
             instruction(BPF_JMP | BPF_EXIT, 0, 0),
@@ -250,7 +249,7 @@ impl Drop for Foreign {
 #[test]
 fn a_program_that_wants_the_cgroup_alone_is_named() {
     let Some(ground) = Ground::new() else { return };
-    let _foreign = Foreign::attach(&ground, 0);
+    let _foreign = Foreign::attach(&ground, 0, 0);
     let refusal = Hooks::load(&ground.setup()).expect_err("no room beside it");
     let Refusal::Foreign { cgroup, program } = &refusal else { panic!("{refusal}") };
     assert_eq!(*cgroup, ground.cgroup);
@@ -262,7 +261,7 @@ fn a_foreign_program_beside_the_hooks_costs_reports_only_until_the_next_adoption
     let Some(ground) = Ground::new() else { return };
     let mut hooks = ground.hooks(&ground.setup());
     hooks.set(&plan("127.1.2.0/24", 40)).expect("room");
-    let foreign = Foreign::attach(&ground, libbpf_sys::BPF_F_ALLOW_MULTI);
+    let foreign = Foreign::attach(&ground, libbpf_sys::BPF_F_ALLOW_MULTI, 0);
     let pair = ground.connect("127.1.2.9");
     assert_eq!(pair.window(), 40, "the plan is used beside it");
     drop(foreign);
@@ -272,6 +271,47 @@ fn a_foreign_program_beside_the_hooks_costs_reports_only_until_the_next_adoption
     pair.close();
     assert_eq!(ends(&mut hooks, "127.1.2.9", 1)[0].arm, Arm::Planned(40));
     assert_eq!(ground.connect("127.1.2.9").window(), 40, "it no longer counts as live");
+}
+
+#[test]
+fn a_program_that_takes_callbacks_is_named_and_counted() {
+    let Some(ground) = Ground::new() else { return };
+    let mut hooks = ground.hooks(&ground.setup());
+    hooks.set(&plan("127.1.2.0/24", 40)).expect("room");
+    let named =
+        |what: &str| firstflight_hooks::beside(&ground.cgroup).iter().any(|name| name.starts_with(what));
+    assert!(named("hooks_socket (program ") && !named("foreign_ops"));
+    ground.connect("127.1.2.9").close();
+    assert_eq!((ends(&mut hooks, "127.1.2.9", 1).len(), hooks.taken().expect("a count")), (1, 0));
+    // As bpftune's tuner of connections: the states and the retransmissions, BPF_SOCK_OPS_STATE_CB_FLAG and _RETRANS_CB_FLAG.
+    let foreign = Foreign::attach(&ground, libbpf_sys::BPF_F_ALLOW_MULTI, 4 | 2);
+    assert!(named("foreign_ops (program "));
+    ground.connect("127.1.2.9").close();
+    // Both ends.
+    assert_eq!((ends(&mut hooks, "127.1.2.9", 1).len(), hooks.taken().expect("a count")), (1, 2));
+    drop(foreign);
+    ground.connect("127.1.2.9").close();
+    assert_eq!((ends(&mut hooks, "127.1.2.9", 1).len(), hooks.taken().expect("a count")), (1, 2));
+}
+
+#[test]
+fn a_first_window_of_a_route_stays_and_an_order_comes_before_it() {
+    let Some(ground) = Ground::new() else { return };
+    let hooks = ground.hooks(&ground.setup());
+    hooks.set(&plan("127.1.2.0/24", 30)).expect("room");
+    for (route, window) in [("4", 4), ("20", 20), ("40", 40), ("10", 30)] {
+        ip(&ground, &format!("route replace local 127.1.2.9/32 dev lo table local initcwnd {route}"));
+        let before = hooks.other_windows().expect("a count");
+        assert_eq!(
+            ["127.1.2.9", "127.1.2.10"].map(|from| ground.connect(from).window()),
+            [window, 30],
+            "initcwnd {route}"
+        );
+        assert_eq!(hooks.other_windows().expect("a count") - before, u64::from(window != 30));
+    }
+    ip(&ground, "route replace local 127.1.2.9/32 dev lo table local initcwnd 4");
+    hooks.set_override(&"127.1.2.0/24".parse().expect("a prefix"), Some(Override::Fixed(25))).expect("room");
+    assert_eq!(ground.connect("127.1.2.9").window(), 25);
 }
 
 const SO_MAX_PACING_RATE: libc::c_int = 47;
