@@ -4,9 +4,9 @@
 mod canary;
 mod common;
 mod faults;
+mod foreign;
 mod limits;
 mod orders;
-mod foreign;
 mod service;
 mod site;
 mod transfers;

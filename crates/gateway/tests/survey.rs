@@ -56,3 +56,50 @@ fn a_log_that_is_too_short_is_refused() {
     let error = survey(requests, &Settings::default()).expect_err("it is refused");
     assert_eq!(error.to_string(), "the log spans 2 s; expected more than the longest window, 60 s");
 }
+
+#[test]
+fn requests_are_weighed_by_their_sizes() {
+    // One network, one request a second, from three hosts in turn. Of each ten: six of 5 KB, three of 100 KB, one of 1 MB.
+    let mut survey = Survey::new(&Settings::default(), &[Nanos::from_secs(60)]);
+    for i in 0..1000_u64 {
+        let bytes = match i % 10 {
+            0..6 => 5_000,
+            6..9 => 100_000,
+            _ => 1_000_000,
+        };
+        survey.add(Nanos::from_secs(i), host((i % 3) as u8 + 1), Some(bytes));
+    }
+    let found = survey.finish().expect("long enough");
+    let sized = found.sized.expect("sizes");
+    assert_eq!((sized.requests, sized.larger), (1000, 0.4));
+    // By hand: those of 5 KB, 4 segments, are no evidence. Of 400 larger requests the first nine come without a plan, because eight samples
+    // that are seconds old weigh a little less than eight.
+    assert_eq!(sized.larger_hits, 0.391);
+    // 600 of 5 KB, 300 of 100 KB and 100 of 1 MB are 133 MB; without a plan came seven of 100 KB and two of 1 MB.
+    assert_eq!(sized.bytes_share, 127_300_000.0 / 133_000_000.0);
+    // Small requests alone found no plan.
+    let mut small = Survey::new(&Settings::default(), &[Nanos::from_secs(60)]);
+    (0..1000).for_each(|i| small.add(Nanos::from_secs(i), host((i % 3) as u8 + 1), Some(5_000)));
+    assert_eq!(small.finish().expect("long enough").hits, 0.0);
+}
+
+#[test]
+fn the_work_of_a_survey_grows_with_the_requests_whether_or_not_each_has_its_own_network() {
+    let reviews = |requests: u32, networks: u32| {
+        let mut survey = Survey::new(&Settings::default(), &[Nanos::from_secs(60)]);
+        for i in 0..requests {
+            let [_, a, b, c] = (i % networks).to_be_bytes();
+            // An hour, whatever their number.
+            let at = Nanos(u64::from(i) * 3_600_000_000_000 / u64::from(requests));
+            survey.add(at, [10 + a, b, c, 7].into(), None);
+        }
+        survey.reviews()
+    };
+    for requests in [20_000, 40_000, 80_000] {
+        for networks in [256, requests] {
+            // One review for each request, and four more at most for the sweeps.
+            let found = reviews(requests, networks);
+            assert!(found <= 5 * u64::from(requests), "{requests} requests of {networks} networks: {found}");
+        }
+    }
+}

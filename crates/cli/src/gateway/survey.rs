@@ -69,7 +69,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         None
     } else {
         let format = options.format.chosen();
-        let add = |request: firstflight_accesslog::Request| survey.add(request.at, request.client);
+        let add = |request: firstflight_accesslog::Request| survey.add(request.at, request.client, request.bytes);
         Some(for_each_request(&options.file, Keep::All, format, add)?)
     };
     let found = survey.finish().map_err(|error| wrong_at(options.file.display(), error))?;
@@ -98,6 +98,16 @@ fn text(found: &Found) -> String {
         found.prefixes,
         found.bytes as f64 / 1e3
     );
+    if let Some(sized) = found.sized {
+        text += &format!(
+            "of {} requests with a size {:.1} % carry more than the 10 segments with which Linux starts; {:.1} % do and would have \
+             found a plan, with {:.1} % of the bytes\n",
+            sized.requests,
+            100.0 * sized.larger,
+            100.0 * sized.larger_hits,
+            100.0 * sized.bytes_share
+        );
+    }
     text += &match found.judged {
         Some(judged) if judged.prefixes > 0 => {
             format!(
