@@ -1,4 +1,4 @@
-.PHONY: help build run test bench regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test python-stubs
+.PHONY: help build run test research bench regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test python-stubs
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -24,6 +24,11 @@ run: build ## compare start-up schemes on a capture in the repository
 # The examples are compiled by clippy alone. Tests that need Dask or SALib find them through tools/python.
 test: packages-build packages-test packages-kernel packages-kernel-source ## install what the tests need, run all tests, lints and the format check
 	tools/tests $(BESIDE)
+
+# Packages that no user needs: what is measured for the documentation.
+research: packages-build packages-kernel ## build, lint and test the packages of research/
+	cargo clippy --locked --all-targets --package 'research-*' -- --deny warnings
+	cargo test --locked --package 'research-*'
 
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
 	cargo bench --locked --package firstflight-sim --bench engine

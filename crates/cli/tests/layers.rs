@@ -175,7 +175,8 @@ fn targets_without_a_program_of_tests_have_no_tests() {
 /// Folders of the workspace's packages.
 fn packages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folders = ["crates", "crates/kernel/bpf", "examples", "fuzz"].map(|folder| root.join(folder));
+    let folders =
+        ["crates", "crates/kernel/bpf", "examples", "fuzz", "research"].map(|folder| root.join(folder));
     let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("a folder").flatten());
     entries.map(|entry| entry.path()).filter(|folder| folder.join("Cargo.toml").exists()).collect()
 }

@@ -1,5 +1,5 @@
 //! Forecasts from the captures in `crates/capture/testdata`, each with one congestion control, for transfers
-//! with another one, compared with the times of a Linux kernel. `--example truth_table` does the same for
+//! with another one, compared with the times of a Linux kernel. `truth_table` of `research/forecasts` does the same for
 //! whole collections.
 
 use std::path::{Path, PathBuf};

@@ -17,7 +17,7 @@ array set is {
 # ssthresh  packets, 0 is unlimited;  iw packets
 # flows     connections from 0 s to the end
 # arrivals  in their place the connections of a run here: a file with a line for each of name, start (s) and lifetime (s), as
-#           `cargo run --package firstflight-reproduce --example arrivals` prints it
+#           `cargo run --package research-papers --bin arrivals` prints it
 # era       today | 2003: NewReno as its defaults were until 5 May 2003 (timer set anew by every partial ACK, no deflation)
 # udp       Mbit/s of a constant stream from udpstart (s) in packets of udpsize bytes, 0 is none
 # every     s: lists time, packets delivered and the first flow's window at each multiple, 0 is not at all

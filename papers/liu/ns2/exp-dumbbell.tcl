@@ -58,7 +58,7 @@ array set cell {
 # follow    ms between two looks at a window of EXP
 # arrivals  a file of the flows of a run here, in place of draws and of `forward`, `back`, `apart` and `late`: a line for each with name, start
 #           (s), lifetime (s) and propagation delay of its access links (ms, both ways together), as `cargo run --package
-#           firstflight-reproduce --example arrivals` prints it. Flows named back come from the other direction; those named late are
+#           research-papers --bin arrivals` prints it. Flows named back come from the other direction; those named late are
 #           not measured.
 
 foreach {key value} $argv {

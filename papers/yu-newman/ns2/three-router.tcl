@@ -50,7 +50,7 @@ array set cell {
 # extra     ms, each connection's own propagation, uniform from 0 to this, both ways together
 # n         first seconds that are counted: one number, or several as "1 3 5"
 # arrivals  a file of the connections of a run here, replayed in place of draws: a line for each with name, start (s), lifetime
-#           (s) and extra delay (ms), as `cargo run --package firstflight-reproduce --example arrivals` prints it
+#           (s) and extra delay (ms), as `cargo run --package research-papers --bin arrivals` prints it
 foreach {key value} $argv {
     if {![info exists cell($key)]} {
         puts stderr "three-router.tcl: no option \"$key\"; there are [lsort [array names cell]]"

@@ -1,6 +1,6 @@
 //! Writes the capture of a server's traffic to standard output: connections of many clients, each with a few requests and
 //! their answers, of which `tcpdump` kept the headers; see "A day of a server" in `docs/captures.md`:
-//! `target/release/examples/server 1000000 > day.pcap`.
+//! `target/release/server 1000000 > day.pcap`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

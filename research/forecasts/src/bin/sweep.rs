@@ -1,6 +1,6 @@
 //! Speed of sweeps: comparisons of three schemes at 300 KB over sampled paths, with one and with two threads.
 //!
-//! `cargo run --release -p firstflight-sweep --example sweep -- 20000`
+//! `cargo run --release -p research-forecasts --bin sweep -- 20000`
 
 use std::path::Path;
 use std::time::Instant;

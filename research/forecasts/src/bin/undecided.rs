@@ -1,7 +1,7 @@
 //! Number of candidates whose harm may exceed the default limit or not, for each preset and default size:
 //!
 //! ```text
-//! cargo run --release -p firstflight-compare --example undecided [-- PRESET…]
+//! cargo run --release -p research-forecasts --bin undecided [-- PRESET…]
 //! ```
 
 use firstflight_compare::{

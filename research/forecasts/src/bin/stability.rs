@@ -2,7 +2,7 @@
 //! from which its paths, the replications over them and the bystanders are drawn anew.
 //!
 //! ```text
-//! cargo run --release -p firstflight-compare --example stability -- CAPTURE… [--seeds N] [--runs N] [--same-paths] [--same-replications] [--fastest]
+//! cargo run --release -p research-forecasts --bin stability -- CAPTURE… [--seeds N] [--runs N] [--same-paths] [--same-replications] [--fastest]
 //! ```
 //!
 //! `--same-paths` and `--same-replications` draw one of both only once, which separates the two causes; `--fastest` has no limits, so that

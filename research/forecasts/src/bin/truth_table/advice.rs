@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use firstflight_hosts::stats::quantile;
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_results::{Ci95, PairedDifference};
 
 use crate::controls::Controls;

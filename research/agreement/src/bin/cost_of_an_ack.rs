@@ -1,4 +1,4 @@
-//! Time of one ACK through the callbacks of an object: `cargo run -p firstflight-bpf --example cost_of_an_ack -- FILE.o`, by default
+//! Time of one ACK through the callbacks of an object: `cargo run -p research-agreement --bin cost_of_an_ack -- FILE.o`, by default
 //! the object of the tests. The same ACKs also go to slow start and Reno of the registry.
 
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     let file = std::env::args().nth(1);
     let object = match &file {
         Some(file) => std::fs::read(file).map_err(|error| format!("{file}: cannot be read: {error}")),
-        None => Ok(include_bytes!("../tests/objects/reno.bpf.o").to_vec()),
+        None => Ok(include_bytes!("../../../../crates/bpf/tests/objects/reno.bpf.o").to_vec()),
     };
     let read = object.and_then(|bytes| {
         let place = |error| format!("{}: {error}", file.as_deref().unwrap_or("the object of the tests"));

@@ -1,5 +1,5 @@
 //! How often a statement is decided wrongly because undecided statements get further seeds: the rule of the judge on normally
-//! distributed distances from the border, `cargo run --release --package firstflight-reproduce --example stopping`.
+//! distributed distances from the border, `cargo run --release --package research-papers --bin stopping`.
 //!
 //! Prints a row for each number of first seeds and true distance (in standard deviations of one run). With a true distance of
 //! zero every decision is an error; otherwise "fails" is.

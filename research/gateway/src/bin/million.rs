@@ -1,7 +1,7 @@
 //! A gateway with a million prefixes: memory, start, stop, the longest answers while it takes reports and makes snapshots, and
 //! the reports that would have been lost.
 //!
-//! `cargo run -p firstflight-daemon --example million -- FOLDER [SECONDS] [REPORTS_PER_S] [PREFIXES] [HOSTS]`
+//! `cargo run -p research-gateway --bin million -- FOLDER [SECONDS] [REPORTS_PER_S] [PREFIXES] [HOSTS]`
 //!
 //! FOLDER gets the state; it should be on the disk that is to be measured. The kernel is played: it holds as many reports as the
 //! kernel's buffer and counts those for which there is no room. The gateway runs in a process of its own, three times: it learns

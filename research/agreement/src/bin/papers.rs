@@ -1,6 +1,6 @@
 //! Results of two papers on the kernel of this machine, beside the simulator and the papers' numbers.
 //!
-//!     cargo run --release -p firstflight-lab --example papers -- [PART OF A FIGURE'S NAME…] > table.md
+//!     cargo run --release -p research-agreement --bin papers -- [PART OF A FIGURE'S NAME…] > table.md
 //!
 //! Needs root and about six minutes for all figures. docs/lab-papers.md has the result, and what is scaled.
 

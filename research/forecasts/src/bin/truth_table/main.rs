@@ -1,7 +1,7 @@
 //! Accuracy of transfer times forecast from captures, compared with the times of a Linux kernel:
 //!
 //! ```text
-//! cargo run --release -p firstflight-compare --example truth_table -- DIR… [--captured KB,…] [--sample N] [--together N]
+//! cargo run --release -p research-forecasts --bin truth_table -- DIR… [--captured KB,…] [--sample N] [--together N]
 //!     [--components NAME,…] [--true-path] [--advice | --fastest] [--brief] [--markdown FILE]
 //! ```
 //!

@@ -1,5 +1,5 @@
 //! Prints the groups of a capture, and the time that reading it took; see "A day of a server" in `docs/captures.md`:
-//! `target/release/examples/groups day.pcap`.
+//! `target/release/groups day.pcap`.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
 //! Table of simulated against real transfers: the same scenarios in the simulator, on the kernel of this machine and over QUIC.
 //!
-//!     cargo run --release -p firstflight-lab --example agreement -- [--schemes A,B] [--repeats N] [--store FILE]
+//!     cargo run --release -p research-agreement --bin agreement -- [--schemes A,B] [--repeats N] [--store FILE]
 //!         [--picture FILE] [--print] [PATH…] > table.md
 //!
 //! Needs root. A scheme takes about 90 s for all paths. Each run on the kernel is a line of the store as soon as it is over, so that
@@ -21,7 +21,7 @@ use firstflight_hosts::host::{Host, Observe};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_kernel::Offer;
 use firstflight_lab::{Controls, Kernel, Quic, STOCK};
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_report::figure::{Axis, Figure, Mark, Panel, Pattern, Point, Shape, Spacing, Tone};
 use firstflight_results::FlowResult;
 use firstflight_scenario::{LinkTrace, Network, Profile, Scenario, parse};

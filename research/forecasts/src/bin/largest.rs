@@ -1,5 +1,5 @@
 //! Reads the capture that takes most memory within the limits of the reader, made while it is read; see "Limits" in
-//! `docs/captures.md`: `/usr/bin/time -f "%M KB" target/release/examples/largest`.
+//! `docs/captures.md`: `/usr/bin/time -f "%M KB" target/release/largest`.
 
 use std::io::{self, Read};
 use std::process::ExitCode;

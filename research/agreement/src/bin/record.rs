@@ -1,6 +1,6 @@
 //! Records the answers of this machine's kernel to conformance scripts.
 //!
-//!     cargo run --release -p firstflight-lab --example record -- [--check] FILE.script…
+//!     cargo run --release -p research-agreement --bin record -- [--check] FILE.script…
 //!
 //! Writes FILE.kernel beside each: a line of provenance, then one answer for each line of the script. With `--check`
 //! nothing is written, and lines whose registers or segments differ from the recording are printed; then the exit code

@@ -1,14 +1,14 @@
 //! Costs of the hooks, each beside the same work without them, in one run. As root:
 //!
 //! ```sh
-//! cargo run --package firstflight-hooks --example cost
+//! cargo run --package research-gateway --bin cost
 //! ```
 //!
 //! With the word `cpu`, `pace`, `latency` or `adoption` it measures that part only. All connections are of a cgroup and a network namespace of its own. It ends within two minutes.
 
 #![expect(clippy::disallowed_methods, reason = "costs are measured with clocks")]
 
-#[path = "../tests/hooks/ground.rs"]
+#[path = "../../../../crates/hooks/tests/hooks/ground.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod ground;
 

@@ -1,5 +1,5 @@
 //! Prints the path inferred from each capture in a folder beside the true values in its `truth.csv`, as the
-//! table in `docs/captures.md`: `cargo run --release -p firstflight-capture --example truth -- FOLDER`.
+//! table in `docs/captures.md`: `cargo run --release -p research-forecasts --bin truth -- FOLDER`.
 
 use firstflight_capture::seconds::Seconds;
 use std::collections::BTreeMap;
