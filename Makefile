@@ -1,4 +1,4 @@
-.PHONY: help build run test research bench regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test python-stubs
+.PHONY: help build run test research bench regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -33,21 +33,9 @@ research: packages-build packages-kernel ## build, lint and test the packages of
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
 	cargo bench --locked --package firstflight-sim --bench engine
 
-# Tests fail while one of these files is stale. README's picture comes last: it shows the present results.
+# `make test` fails while one of these files is stale.
 regenerate: packages-build packages-test ## rewrite every generated file of the repository
-	cargo run --locked --package firstflight-contract --example header
-	cargo run --locked --package firstflight-schemes --example algorithms_index
-	cargo run --locked --package firstflight-scenario --example reference
-	cargo run --locked --package firstflight-gateway --example configuration_reference
-	cargo run --locked --package firstflight-results --example results_reference
-	cargo run --locked --package firstflight-compare --example deploy
-	cargo run --locked --package firstflight-sweep --example sweep_reference
-	cargo run --locked --package firstflight-report --example scheme_plots
-	cargo test --locked --package firstflight-cli --bin firstflight -- --ignored write_the_reference
-	cargo test --locked --package firstflight-bpf --test all -- --ignored write_the_page
-	cargo run --locked --package firstflight-fuzz-targets -- page
-	tools/python stubs
-	cargo test --locked --package firstflight-cli --test all -- --ignored write_the_picture
+	tools/regenerate
 
 reproduction: build ## reproduce the five papers at full length and update docs/reproduction
 	$(BIN) reproduce all
@@ -107,9 +95,6 @@ python: build ## build the Python wheel with the command in it, and test it in a
 
 python-test: packages-build ## test the Python package on a build for development; says so if Python is missing
 	tools/python test
-
-python-stubs: packages-build ## rewrite the stub of the Python extension module
-	tools/python stubs
 
 fuzz: packages-build ## fuzz every reader and the simulator's arithmetic, SECONDS_EACH seconds for each target
 	tools/fuzz $(SECONDS_EACH)

@@ -3,5 +3,4 @@
 mod common;
 mod kernel_selftests;
 mod loader;
-mod page;
 mod simulator;

@@ -1,57 +1,7 @@
-//! The command line: parses arguments, calls the libraries, prints results.
-
-mod algorithms;
-mod arguments;
-mod capture;
-mod captures;
-mod cli;
-mod compare;
-mod doctor;
-mod failure;
-#[cfg(target_os = "linux")]
-mod gateway;
-mod interrupt;
-mod keys;
-#[cfg(target_os = "linux")]
-mod lab;
-mod log;
-mod memory;
-mod objects;
-mod output;
-mod presets;
-mod progress;
-mod reference;
-mod reproduce;
-mod run;
-mod schemes;
-mod sender;
-mod sweep;
-mod table;
+//! The program `firstflight`.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use cli::Cli;
-use failure::Failure;
-
 fn main() -> ExitCode {
-    firstflight_report::discard_on_panic();
-    let done = match Cli::try_parse() {
-        Ok(cli) => cli.execute(),
-        Err(error) => arguments::answer(&error),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        // The reader of standard output, such as `head`, has read enough.
-        Err(Failure::ReaderGone) => ExitCode::SUCCESS,
-        Err(Failure::Unmet) => ExitCode::FAILURE,
-        Err(Failure::NoArguments(help)) => {
-            output::explain(&help);
-            ExitCode::from(2)
-        }
-        Err(Failure::Because(why)) => {
-            output::complain(format_args!("error: {why}"));
-            ExitCode::from(2)
-        }
-    }
+    firstflight_cli::main()
 }

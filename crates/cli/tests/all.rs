@@ -16,7 +16,6 @@ mod link_trace;
 mod log;
 mod memory;
 mod networks;
-mod readme_picture;
 mod results;
 mod sender;
 mod sweep;

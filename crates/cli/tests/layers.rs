@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 31] = [
+const LAYERS: [(&str, &[&str]); 32] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
@@ -73,6 +73,24 @@ const LAYERS: [(&str, &[&str]); 31] = [
             "gateway",
             "hooks",
             "daemon",
+        ],
+    ),
+    // The generators; no crate depends on it.
+    (
+        "regenerate",
+        &[
+            "bpf",
+            "cli",
+            "compare",
+            "contract",
+            "fuzz-targets",
+            "gateway",
+            "hosts",
+            "report",
+            "results",
+            "scenario",
+            "schemes",
+            "sweep",
         ],
     ),
 ];

@@ -4,7 +4,6 @@ mod advice;
 #[path = "../../scenario/tests/common/mod.rs"]
 mod common;
 mod compare;
-mod deploy;
 mod draws;
 mod extremes;
 mod predictions;

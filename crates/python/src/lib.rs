@@ -2,7 +2,7 @@
 //!
 //! The Python files beside it (`python/firstflight`) are the package that users import. This module has what needs Rust: tables
 //! as Arrow, scenarios, runs without the lock of the interpreter, and schemes written in Python. Its stub,
-//! `python/firstflight/_firstflight.pyi`, is made from the compiled module (`make python-stubs`).
+//! `python/firstflight/_firstflight.pyi`, is made from the compiled module (`make regenerate`).
 
 // The macros of PyO3 make items of other modules public to the module below.
 #![allow(unreachable_pub)]

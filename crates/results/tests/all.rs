@@ -1,4 +1,3 @@
 //! The tests of this crate as one program: it is linked once, and its tests share the cores.
 
 mod formats;
-mod reference;

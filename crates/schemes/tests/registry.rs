@@ -1,13 +1,8 @@
 //! Every scheme has its file, its line in the registry and its page; the page states its parameters.
 
-#[path = "../examples/algorithms_index.rs"]
-#[expect(dead_code, reason = "the example's main belongs to the example")]
-mod algorithms_index;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use self::algorithms_index::{folder, index, labels};
 use firstflight_contract::{Nanos, Rate, Role};
 use firstflight_schemes::not_implemented::{NOT_IMPLEMENTED, PLANNED};
 use firstflight_schemes::registry::{AnyPhase, ParamError, SCHEMES};
@@ -15,6 +10,11 @@ use firstflight_schemes::scheme::{Param, ParamKind, Value};
 
 /// Labels of released versions, one a line, on which scenarios and scripts rely. `make regenerate` adds labels.
 const RELEASED: &str = include_str!("labels.txt");
+
+/// The folder of the documentation pages.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/algorithms")
+}
 
 fn source_file(label: &str, role: Role) -> PathBuf {
     let folder = match role {
@@ -65,7 +65,8 @@ fn no_two_schemes_have_one_label_in_one_role() {
 
 #[test]
 fn the_released_labels_are_those_of_the_registry_and_of_the_planned_schemes() {
-    let known: BTreeSet<_> = labels().collect();
+    let registered = SCHEMES.iter().map(|scheme| scheme.label);
+    let known: BTreeSet<_> = registered.chain(PLANNED.iter().map(|planned| planned.name)).collect();
     let released: BTreeSet<_> = RELEASED.lines().collect();
     let gone: Vec<_> = released.difference(&known).collect();
     assert!(gone.is_empty(), "released labels that no scheme has: {gone:?}");
@@ -162,11 +163,4 @@ fn an_unknown_parameter_names_the_known_ones_and_a_value_out_of_range_is_refused
     for wrong in [Value::Number(1.5), Value::Number(f64::NAN), Value::Flag(true)] {
         assert_eq!(cubic.set("beta", wrong), Err(ParamError::Invalid { expected }));
     }
-}
-
-#[test]
-fn the_index_is_the_registry() {
-    let path = folder().join("README.md");
-    let text = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == index(), "{} is stale: run `make regenerate`", path.display());
 }

@@ -454,12 +454,8 @@ fn repository() -> PathBuf {
 }
 
 #[test]
-fn the_page_is_current_and_its_example_and_the_shipped_grids_can_run() {
+fn the_example_of_the_page_and_the_shipped_grids_can_run() {
     let page = std::fs::read_to_string(repository().join("docs/sweeps.md")).expect("docs/sweeps.md");
-    assert!(
-        page == firstflight_sweep::refresh(&page),
-        "docs/sweeps.md is stale; `cargo run -p firstflight-sweep --example sweep_reference` writes it"
-    );
     let example =
         page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     let folder = repository().join("scenarios/sweeps");
@@ -481,12 +477,7 @@ fn valid(text: &str) -> bool {
 }
 
 #[test]
-fn the_schema_is_current_and_refuses_what_the_reader_refuses() {
-    let file = std::fs::read_to_string(repository().join("docs/grid.schema.json"));
-    assert!(
-        file.is_ok_and(|file| file == schema_text()),
-        "docs/grid.schema.json is stale; `cargo run -p firstflight-sweep --example sweep_reference` writes it"
-    );
+fn the_schema_refuses_what_the_reader_refuses() {
     let sample =
         "[sample]\nkind = \"sobol\"\npoints = 4\n[[sample.range]]\nkey = \"path.rtt\"\nlow = \"1 ms\"\n";
     for (sound, wrong) in [

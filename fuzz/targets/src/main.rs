@@ -16,8 +16,6 @@ use sha2::{Digest, Sha256};
 enum Options {
     /// Run targets, one after the other
     Run(Run),
-    /// Write the tables of docs/reliability.md
-    Page,
     /// Run a target on one file
     Replay {
         /// The target
@@ -73,7 +71,6 @@ struct Worker {
 fn main() -> ExitCode {
     let done = match Options::parse() {
         Options::Run(options) => run(&options),
-        Options::Page => page::write().map(|()| true),
         Options::Replay { target: name, file } => named(&name).and_then(|target| {
             (target.run)(&std::fs::read(file)?);
             Ok(true)

@@ -1,8 +1,8 @@
-//! Every file of the corpora, replayed; the page of their limits and counts.
+//! Every file of the corpora, replayed.
 
 use std::collections::BTreeSet;
 
-use firstflight_fuzz_targets::{TARGETS, corpus, folder, page};
+use firstflight_fuzz_targets::{TARGETS, corpus, folder};
 
 #[test]
 fn no_file_of_a_corpus_makes_its_target_fail() {
@@ -51,13 +51,4 @@ fn corpora_stay_small() {
         }
     }
     assert!(files <= 600 && bytes <= 1 << 20, "{files} files of {bytes} bytes");
-}
-
-#[test]
-fn the_page_has_the_limits_of_the_code_and_the_counts_of_the_tally() {
-    let page = std::fs::read_to_string(page::file()).expect("the page");
-    assert!(
-        page == page::made().expect("marks and tally"),
-        "docs/reliability.md is stale; expected: make regenerate"
-    );
 }

@@ -12,7 +12,7 @@ const HEAD: &str = "\
 
 `firstflight compare` states for every candidate how it is had: in `results[].how` of `--json`, in the table and on the page.
 `--deployable` leaves out the candidates that no deployed stack has. This page is written from the same declarations
-(`crates/compare/src/advice/how.rs`) by `cargo run -p firstflight-compare --example deploy`.
+(`crates/compare/src/advice/how.rs`) by `make regenerate`.
 
 Write your own values for `DEVICE` (the network interface) and `:443`. `ip route change $(ip route show default) …` changes the
 default route of IPv4 if there is one; use `ip -6 route` for IPv6, and name the route where there are several. All commands need

@@ -1,20 +1,16 @@
-//! Writes `docs/algorithms/README.md` from the registry and adds new labels to `tests/labels.txt`; `make regenerate` runs it.
+//! The index of the schemes, and the list of released labels.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use firstflight_contract::Role;
 use firstflight_schemes::not_implemented::{NOT_IMPLEMENTED, PLANNED};
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_schemes::scheme::Info;
 
-/// The folder of the documentation pages.
-pub(crate) fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/algorithms")
-}
+use crate::{Made, Repository};
 
 /// The whole index page.
-pub(crate) fn index() -> String {
+fn index() -> String {
     let mut page = String::from(
         "# Algorithms\n\n\
          Every scheme that a scenario can name, from the registry. This page is generated: change \
@@ -57,21 +53,16 @@ pub(crate) fn index() -> String {
     page
 }
 
-/// The labels of the registry and of the planned schemes.
-pub(crate) fn labels() -> impl Iterator<Item = &'static str> {
-    SCHEMES.iter().map(|scheme| scheme.label).chain(PLANNED.iter().map(|planned| planned.name))
-}
-
-fn main() -> std::io::Result<()> {
-    std::fs::write(folder().join("README.md"), index())?;
-    // A released label is never removed.
-    let released = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/labels.txt");
-    let mut text = std::fs::read_to_string(&released)?;
-    for label in labels() {
+/// The index, and the labels with those of new schemes. A released label is never removed.
+pub(crate) fn algorithms(repository: &Repository) -> Made {
+    let released = "crates/schemes/tests/labels.txt";
+    let mut text = repository.text(released)?;
+    let registered = SCHEMES.iter().map(|scheme| scheme.label);
+    for label in registered.chain(PLANNED.iter().map(|planned| planned.name)) {
         if text.lines().all(|known| known != label) {
             text += label;
             text.push('\n');
         }
     }
-    std::fs::write(&released, text)
+    Ok(vec![("docs/algorithms/README.md".into(), index().into()), (released.into(), text.into())])
 }
