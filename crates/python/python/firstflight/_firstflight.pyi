@@ -1,4 +1,4 @@
-# Generated from the Rust source by `make python-stubs`; do not edit.
+# Generated from the Rust source by `make regenerate`; do not edit.
 import collections.abc
 import os
 import typing
