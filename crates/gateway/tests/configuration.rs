@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Configuration, Mode, Override, Policy, Settings, configuration};
+use firstflight_gateway::{Configuration, Mode, Override, Policy, Settings};
 
 fn page() -> String {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/gateway-configuration.md");
