@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_report::figure::{BASELINE, scheme};
-use firstflight_scenario::SchemeSpec;
-use firstflight_schemes::scheme::Info;
 use firstflight_hosts::exhibit::{Exhibit, exhibit, shown, stem, with_scheme};
 use firstflight_hosts::run::over_time;
 use firstflight_hosts::simulator::Simulator;
+use firstflight_report::figure::{BASELINE, scheme};
+use firstflight_scenario::SchemeSpec;
+use firstflight_schemes::scheme::Info;
 use rayon::prelude::*;
 
 use crate::{File, Made, Repository};
