@@ -133,9 +133,33 @@ impl Order {
         Some(words)
     }
 
+    /// One word for the kind of an order of the operator, for counts; [`None`] of a question.
+    pub(crate) fn kind(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Set { .. } => "set",
+            Self::Freeze(_) => "freeze",
+            Self::Off(_) => "off",
+            Self::Release(_) => "release",
+            Self::Import(_) => "import",
+            Self::Undo => "undo",
+            Self::Reload => "reload",
+            Self::SetCanary(_) => "canary",
+            Self::Denied { .. } => "denied",
+            Self::Status
+            | Self::Canary
+            | Self::Orders
+            | Self::Prefixes(_)
+            | Self::Explain(_)
+            | Self::Plan(..)
+            | Self::Observation(_)
+            | Self::Observed(_)
+            | Self::Export => return None,
+        })
+    }
+
     /// Whether it is an order of the operator, which waits for no question.
     pub(crate) fn changes(&self) -> bool {
-        self.words().is_some()
+        self.kind().is_some()
     }
 }
 
@@ -169,29 +193,36 @@ pub struct Doors {
     file: SocketFile,
     /// For other hosts.
     others: Option<std::net::TcpListener>,
+    /// For those that read the metrics.
+    metrics: Option<std::net::TcpListener>,
     /// User that started the gateway.
     starter: u32,
 }
 
 impl Doors {
-    /// Listens on the socket, whose folder is made if it is missing, and at the address for other hosts. A socket file that no
-    /// process serves is replaced.
+    /// Listens on the socket, whose folder is made if it is missing, at the address for other hosts, and at that of the metrics. A socket
+    /// file that no process serves is replaced.
     ///
     /// # Errors
-    /// Another process serves the socket, its folder cannot be written, or the address is not of this host, or in use.
-    pub fn open(socket: &Path, others: Option<SocketAddr>) -> Result<Self, Trouble> {
+    /// Another process serves the socket, its folder cannot be written, or an address is not of this host, or in use.
+    pub fn open(
+        socket: &Path,
+        others: Option<SocketAddr>,
+        metrics: Option<SocketAddr>,
+    ) -> Result<Self, Trouble> {
         let trouble = |error| Trouble::of("the socket", socket, &error);
         limits::descriptors().map_err(trouble)?;
-        let listen = |at: SocketAddr| {
-            let failed = |error| Trouble::of("the address of the site", Path::new(&at.to_string()), &error);
+        let listen = |what: &'static str, at: SocketAddr| {
+            let failed = |error| Trouble::of(what, Path::new(&at.to_string()), &error);
             let listener = std::net::TcpListener::bind(at).map_err(failed)?;
             listener.set_nonblocking(true).map_err(failed).map(|()| listener)
         };
-        let others = others.map(listen).transpose()?;
+        let others = others.map(|at| listen("the address of the site", at)).transpose()?;
+        let metrics = metrics.map(|at| listen("the address of the metrics", at)).transpose()?;
         let own = Self::listen(socket).map_err(trouble)?;
         // SAFETY: geteuid has no conditions.
         let starter = unsafe { libc::geteuid() };
-        Ok(Self { own, file: SocketFile(socket.to_owned()), others, starter })
+        Ok(Self { own, file: SocketFile(socket.to_owned()), others, metrics, starter })
     }
 
     fn listen(socket: &Path) -> io::Result<std::os::unix::net::UnixListener> {
@@ -278,7 +309,13 @@ impl Api {
 
     /// Serves requests until `end` completes, then removes the socket file.
     pub(crate) async fn serve(self, doors: Doors, end: oneshot::Receiver<()>) -> io::Result<()> {
-        let Doors { own, file, others, .. } = doors;
+        let Doors { own, file, others, metrics, .. } = doors;
+        // They take no place of those who give orders.
+        let readers = Places::default();
+        let reader = |raw: &std::net::TcpStream| {
+            let address = address_of(raw);
+            (Caller::Host(address), Owner::Stranger(address))
+        };
         let (places, routes) = (Places::default(), self.clone().routes());
         let process = |raw: &std::os::unix::net::UnixStream| {
             let caller =
@@ -287,16 +324,22 @@ impl Api {
             (caller, owner)
         };
         let host = |raw: &std::net::TcpStream| {
-            let none = IpAddr::from([0, 0, 0, 0]);
-            let caller = Caller::Host(raw.peer_addr().map_or(none, |peer| peer.ip().to_canonical()));
+            let caller = Caller::Host(address_of(raw));
             let owner = self.owner(&caller);
             (caller, owner)
         };
+        let read_only = Self::of_metrics(Arc::clone(&self.metrics));
         let result = tokio::select! {
             ended = door::open(own, places.clone(), routes.clone(), process) => ended,
             ended = async {
                 match others {
                     Some(others) => door::open(others, places.clone(), routes, host).await,
+                    None => std::future::pending().await,
+                }
+            } => ended,
+            ended = async {
+                match metrics {
+                    Some(metrics) => door::open(metrics, readers, read_only, reader).await,
                     None => std::future::pending().await,
                 }
             } => ended,
@@ -311,9 +354,21 @@ impl Api {
         result
     }
 
+    /// The routes of those who read the metrics, and nothing else.
+    fn of_metrics(counts: Arc<Metrics>) -> Router {
+        Router::new()
+            .route("/metrics", get(metrics))
+            .fallback(|| async { refuse(StatusCode::NOT_FOUND, "no such path; expected /metrics") })
+            .method_not_allowed_fallback(|request: Request| async move {
+                let why = format!("{} is no method of this path; expected GET", request.method());
+                refuse(StatusCode::METHOD_NOT_ALLOWED, &why)
+            })
+            .with_state(counts)
+    }
+
     fn routes(self) -> Router {
         let routes = Router::new()
-            .route("/metrics", get(metrics))
+            .route("/metrics", get(metrics).with_state(Arc::clone(&self.metrics)))
             .route(
                 "/v1/status",
                 get(|State(api): State<Self>, request: Request| api.ask(request, Order::Status)),
@@ -434,6 +489,12 @@ fn with_turn(mut answer: Response, turn: OwnedSemaphorePermit) -> Response {
     answer
 }
 
+/// Address of a peer; the unspecified one if the connection has ended.
+fn address_of(raw: &std::net::TcpStream) -> IpAddr {
+    let none = IpAddr::from([0, 0, 0, 0]);
+    raw.peer_addr().map_or(none, |peer| peer.ip().to_canonical())
+}
+
 /// Removes a socket file, and nothing else.
 fn remove_socket(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
@@ -536,9 +597,16 @@ async fn json<T: DeserializeOwned>(request: Request) -> Result<(Request, T), Res
     Ok((request, value))
 }
 
-async fn metrics(State(api): State<Api>) -> Response {
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], api.metrics.text()).into_response()
+/// The metrics as OpenMetrics text, or in the older format for those who accept that one alone.
+async fn metrics(State(counts): State<Arc<Metrics>>, request: Request) -> Response {
+    let accept: Vec<_> =
+        request.headers().get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    let names = |kind: &str| accept.iter().any(|value| value.contains(kind));
+    let (kind, text) = match names("text/plain") && !names("application/openmetrics-text") {
+        true => ("text/plain; version=0.0.4; charset=utf-8", counts.plain()),
+        false => ("application/openmetrics-text; version=1.0.0; charset=utf-8", counts.text()),
+    };
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 async fn prefixes(State(api): State<Api>, request: Request) -> Response {

@@ -10,6 +10,7 @@ use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 use tokio::sync::oneshot;
 
+use crate::addresses::Addresses;
 use crate::api::{Answer, Message};
 use crate::canary::Keeper;
 use crate::clock;
@@ -17,7 +18,7 @@ use crate::exchange::{self, News};
 use crate::foreign::Foreign;
 use crate::kernel::Kernel;
 use crate::logs::{Logs, Troubles};
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, State};
 use crate::orders::Orders;
 use crate::others::Others;
 use crate::pending::Pending;
@@ -56,10 +57,12 @@ pub(crate) struct Engine<'a> {
     pub(crate) troubles: Troubles,
 }
 
-/// Facts of the machine and of the kernel's programs that hold until the process ends.
+/// Facts of the machine and of the kernel's programs. But for the addresses, they hold until the process ends.
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) started: Nanos,
+    /// Its addresses.
+    pub(crate) own: Addresses,
     /// Mechanisms, one line each.
     pub(crate) tiers: Vec<String>,
     /// Starts for single transfers that the kernel applies.
@@ -117,7 +120,7 @@ impl Engine<'_> {
                 }
                 self.gateway.prepare(batch);
                 for connection in batch {
-                    self.metrics.report(connection);
+                    self.metrics.report(connection, self.machine.own.has(connection.peer));
                     self.canary.report(connection);
                     self.give(&Event::Report(*connection));
                     self.others.share(now, &self.gateway, connection);
@@ -245,23 +248,30 @@ impl Engine<'_> {
         self.troubles.note(result);
     }
 
-    fn count(&mut self) {
-        self.metrics.prefixes.set(self.gateway.prefixes() as u64);
-        let stopped = self.stopped().is_some();
-        self.metrics.plans.set(self.used() as u64);
-        let enforcing = self.gateway.settings().mode == Mode::Enforce && !stopped;
-        self.metrics.enforcing.set(enforcing.into());
-        self.metrics.stopped.set(stopped.into());
-        let (bytes, failures, age) = self.store.counts();
-        self.metrics.snapshot.set(bytes);
-        self.metrics.store_failures.set(failures);
-        self.metrics.snapshot_age.set(age.unwrap_or(f64::NAN));
-        match self.kernel.lost() {
-            Ok(lost) => {
-                self.metrics.lost.set(lost);
-            }
-            Err(why) => self.note(Err(why)),
-        }
+    /// Shows the present state in the metrics.
+    pub(crate) fn count(&mut self) {
+        let looked = self.machine.own.refresh(clock::since_boot());
+        self.note(looked);
+        let lost = self.kernel.lost();
+        let (lost, failed) = lost.map_or_else(|why| (None, Err(why)), |lost| (Some(lost), Ok(())));
+        self.note(failed);
+        let (orders, waiting) = self.orders.book.counts();
+        let verdict = self.gateway.verdict();
+        self.metrics.show(&State {
+            mode: self.gateway.settings().mode,
+            stopped: self.orders.book.is_stopped(),
+            reverted: verdict.reverted.is_some(),
+            prefixes: self.gateway.prefixes() as u64,
+            plans: self.used() as u64,
+            orders,
+            waiting,
+            trial: verdict.trial,
+            live: self.kernel.live_connections(),
+            lost,
+            store: self.store.counts(),
+            reloaded: self.orders.reloaded.as_ref().is_none_or(|reload| reload["error"].is_null()),
+            wall: clock::wall() as f64 / 1e9,
+        });
     }
 
     /// Logs decisions and, in the mode enforce, has the kernel follow them. Requests are answered meanwhile: a tick may decide on

@@ -122,6 +122,16 @@ pub trait Kernel: Send {
         None
     }
 
+    /// Live connections in all, as they were counted of late; `None` where they are not counted.
+    fn live_connections(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// One word for the way by which it starts connections.
+    fn mechanism(&self) -> &'static str {
+        "none"
+    }
+
     /// Counts of what it watches besides, for `status`.
     fn counts(&mut self) -> Value {
         Value::Null
@@ -186,6 +196,14 @@ impl Kernel for Hooks {
 
     fn live(&mut self, address: IpAddr) -> Option<Live> {
         Self::live(self, address).ok()
+    }
+
+    fn live_connections(&mut self) -> Option<u64> {
+        Self::live_connections(self)
+    }
+
+    fn mechanism(&self) -> &'static str {
+        "ebpf"
     }
 }
 

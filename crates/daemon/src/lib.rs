@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 mod access;
+mod addresses;
 mod answers;
 mod api;
 mod audit;

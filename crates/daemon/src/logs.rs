@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
+use std::sync::Arc;
 
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Decision, Event};
 use serde_json::json;
 
 use crate::journal::Journal;
+use crate::metrics::Metrics;
 
 /// The decision log, and the recording of all events.
 #[derive(Debug)]
@@ -69,14 +71,21 @@ fn unwritten(error: std::io::Error) -> String {
 pub(crate) struct Troubles {
     pub(crate) newest: Option<String>,
     pub(crate) say: fn(&str),
+    metrics: Arc<Metrics>,
 }
 
 impl Troubles {
+    /// `newest` is one that was said before.
+    pub(crate) fn new(newest: Option<String>, say: fn(&str), metrics: Arc<Metrics>) -> Self {
+        Self { newest, say, metrics }
+    }
+
     pub(crate) fn note(&mut self, result: Result<(), String>) {
         if let Err(why) = result
             && self.newest.as_ref() != Some(&why)
         {
             (self.say)(&why);
+            self.metrics.trouble();
             self.newest = Some(why);
         }
     }

@@ -186,6 +186,7 @@ impl Engine<'_> {
     pub(crate) fn settle(&mut self, waiting: Waiting, durable: Option<Result<(), String>>) {
         let Waiting { order, what, by, reply, effect } = waiting;
         let Some(Effect { before, after, mut answer }) = effect else { return };
+        order.kind().into_iter().for_each(|kind| self.metrics.ordered(kind, true));
         let refused = None;
         self.audit(&Entry { via: "socket", by: &by, what, before, after, refused, durable: durable.clone() });
         let answer = match (order, durable) {
@@ -206,6 +207,7 @@ impl Engine<'_> {
     /// Refuses an order, which has changed nothing, and audits it.
     pub(crate) fn refuse(&mut self, waiting: Waiting, why: String) {
         let Waiting { order, what, by, reply, .. } = waiting;
+        order.kind().into_iter().for_each(|kind| self.metrics.ordered(kind, false));
         let (before, after) = (self.concerns(&order), self.concerns(&order));
         let refused = Some(why.as_str());
         self.audit(&Entry { via: "socket", by: &by, what, before, after, refused, durable: None });

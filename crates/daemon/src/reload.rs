@@ -27,6 +27,7 @@ impl Engine<'_> {
     /// Reads the configuration again and takes what a running gateway can take. A configuration with an error changes nothing.
     pub(crate) fn reload(&mut self, via: &'static str, by: &By) -> Answer {
         let result = self.read_again();
+        self.metrics.ordered("reload", result.is_ok());
         let (mut before, mut after) = (vec![], vec![]);
         if let Ok(Reloaded { changed, orders, canary, .. }) = &result {
             after.extend(canary.then(|| self.canary.line()));

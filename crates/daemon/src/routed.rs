@@ -25,6 +25,8 @@ pub struct Routed {
     expires: BTreeMap<Prefix, Nanos>,
     orders: Orders,
     stopped: bool,
+    /// Connections of the newest poll.
+    live: u64,
     next_poll: Nanos,
     next_refresh: Nanos,
 }
@@ -41,6 +43,7 @@ impl Routed {
             expires: BTreeMap::new(),
             orders: Orders::default(),
             stopped: false,
+            live: 0,
             next_poll: Nanos::ZERO,
             next_refresh: Nanos::ZERO,
         })
@@ -55,7 +58,9 @@ impl Kernel for Routed {
         }
         self.next_poll = Nanos(now.0 + POLL.0);
         let Self { routes, polls, .. } = self;
-        polls.poll(|address| routes.window(address), each).map(drop).map_err(|error| error.to_string())
+        let live = polls.poll(|address| routes.window(address), each).map_err(|error| error.to_string())?;
+        self.live = live as u64;
+        Ok(())
     }
 
     fn adopt(&mut self) -> Result<usize, String> {
@@ -130,7 +135,11 @@ impl Kernel for Routed {
         WIDEST
     }
 
-    fn lost(&mut self) -> Result<u64, String> {
-        Ok(0)
+    fn live_connections(&mut self) -> Option<u64> {
+        Some(self.live)
+    }
+
+    fn mechanism(&self) -> &'static str {
+        "routes"
     }
 }

@@ -8,13 +8,14 @@ use std::sync::mpsc;
 use std::thread;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Gateway, Keys, Logged, Settings, Signer};
+use firstflight_gateway::{Gateway, Keys, Logged, Metrics as Ways, Settings, Signer};
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 use sd_notify::NotifyState;
 use tokio::sync::oneshot;
 
 use crate::access::Groups;
+use crate::addresses::Addresses;
 use crate::api::{Api, Doors, Message};
 use crate::canary::Keeper;
 use crate::clock;
@@ -27,6 +28,7 @@ use crate::kernel::Kernel;
 use crate::limits;
 use crate::logs::{Logs, Troubles};
 use crate::metrics::Metrics;
+use crate::metrics::textfile::Textfile;
 use crate::orders::Orders;
 use crate::others::Others;
 use crate::pending::Pending;
@@ -58,6 +60,8 @@ pub struct Setup {
     pub site: Option<Site>,
     /// Exchange of observations with other hosts.
     pub share: Option<Sharing>,
+    /// Ways to the metrics besides the socket.
+    pub metrics: Ways,
     /// Mechanisms of this machine, one line each.
     pub tiers: Vec<String>,
     /// Source of the settings.
@@ -113,7 +117,8 @@ pub fn serve(
 ) -> Result<(), Trouble> {
     // A second gateway leaves no socket behind.
     store::is_free(&setup.state)?;
-    let doors = Doors::open(&setup.socket, setup.site.as_ref().map(|site| site.listen))?;
+    let doors =
+        Doors::open(&setup.socket, setup.site.as_ref().map(|site| site.listen), setup.metrics.listen)?;
     serve_at(setup, doors, kernel, over, || (), complain)
 }
 
@@ -140,7 +145,8 @@ pub fn serve_at(
     let (canary, damaged) = Keeper::open(state, rules, setup.settings.secret)
         .map_err(|error| Trouble::of("the canary of", state, &error))?;
     damaged.iter().for_each(|line| complain(line));
-    let metrics = Arc::new(Metrics::new());
+    let started = clock::wall() as f64 / 1e9;
+    let metrics = Arc::new(Metrics::new(setup.settings.prefixes, started, kernel.mechanism()));
     let (orders, inbox) = mpsc::channel::<Message>();
     let hosts = setup.site.as_ref().map(|site| site.hosts.clone());
     let import = limits::import(setup.settings.prefixes);
@@ -173,6 +179,7 @@ pub fn serve_at(
     };
     let machine = Machine {
         started: clock::since_boot(),
+        own: Addresses::default(),
         tiers: setup.tiers.clone(),
         transfers: setup.transfers,
         idle: setup.idle,
@@ -188,10 +195,14 @@ pub fn serve_at(
         rankings: vec![],
         others: Others::new(setup.site.clone(), exchange),
         machine,
-        metrics,
+        metrics: Arc::clone(&metrics),
         logs: Logs::new(journal, recording),
-        troubles: Troubles { newest: complaints.last().cloned(), say: complain },
+        troubles: Troubles::new(complaints.last().cloned(), complain, Arc::clone(&metrics)),
     };
+    engine.count();
+    let textfile = setup.metrics.textfile.as_ref();
+    let textfile =
+        textfile.map(|(path, every)| Textfile::begin(path, *every, metrics, complain)).transpose()?;
     engine.begin();
     let (end, ended) = oneshot::channel();
     let (end_exchange, exchange_ended) = oneshot::channel();
@@ -206,6 +217,7 @@ pub fn serve_at(
             let _ = sd_notify::notify(&[NotifyState::Watchdog]);
         });
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
+        drop(textfile);
         // The thread of the socket has ended if nobody takes this.
         let _ = end.send(());
         let _ = end_exchange.send(());

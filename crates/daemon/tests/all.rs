@@ -6,6 +6,7 @@ mod common;
 mod faults;
 mod foreign;
 mod limits;
+mod metrics;
 mod orders;
 mod service;
 mod site;

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use crate::common::{Played, Scratch, Service, connection, setup, teach};
+use crate::common::{Played, Scratch, Service, connection, counted, setup, teach};
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Client, Setup, Unanswered, serve};
 use firstflight_gateway::{Arm, Connection, Mode, Override, Settings};
@@ -38,7 +38,7 @@ fn connections_make_a_plan_that_the_kernel_gets_and_every_order_reaches_it() {
     );
     assert_eq!(status["tiers"], json!(["sock_ops: played"]));
     let metrics = String::from_utf8(service.client.get_bytes("/metrics").expect("metrics")).expect("text");
-    assert!(metrics.contains("firstflight_gateway_connections_total{start=\"stock\"} 40"), "{metrics}");
+    assert_eq!(counted(&metrics, "firstflight_gateway_connections_total{start=\"stock\""), 40, "{metrics}");
 
     let post = |path: &str, body| service.client.post(path, &body).expect("an answer");
     post("/v1/set", json!({ "prefix": "198.51.100.0/24", "window": 20 }));

@@ -30,7 +30,7 @@ mod trial;
 
 pub use advice::{Advice, UNPACED};
 pub use canary::{Canary, Rules};
-pub use configuration::{Configuration, Share, Site, Transfers};
+pub use configuration::{Configuration, Metrics, Share, Site, Transfers};
 pub use connection::{Arm, Connection, Stage};
 pub use decision::{Decision, Misfit, Target, Why, WhyNot};
 pub use estimate::{Estimate, Unfounded};

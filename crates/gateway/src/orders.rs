@@ -346,6 +346,24 @@ impl Book {
         }
     }
 
+    /// Orders in force, of the configuration and of the socket, by kind: windows, frozen, off; and those that are not in force.
+    pub fn counts(&self) -> ([[u64; 3]; 2], u64) {
+        let mut counts = [[0; 3]; 2];
+        let mut waiting = 0;
+        let file = self.file.iter().map(|(prefix, (order, _))| (0, order, self.given(prefix).is_none()));
+        let socket = self.socket.values().map(|(order, _)| (1, order, order.check(&self.windows).is_ok()));
+        for (origin, order, counts_now) in file.chain(socket) {
+            let kind = match order {
+                Override::Window(_) => 0,
+                Override::Freeze => 1,
+                Override::Off => 2,
+            };
+            let count = if counts_now { &mut counts[origin][kind] } else { &mut waiting };
+            *count += 1;
+        }
+        (counts, waiting)
+    }
+
     /// Every order, by prefix; of one prefix the one that counts first.
     pub fn kept(&self) -> Vec<Kept> {
         let prefixes: BTreeSet<_> = self.file.keys().chain(self.socket.keys()).collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Configuration, Mode, Override, Policy, Settings};
+use firstflight_gateway::{Configuration, Metrics, Mode, Override, Policy, Settings, configuration};
 
 fn page() -> String {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/gateway-configuration.md");
@@ -91,6 +91,7 @@ fn every_key_is_taken_by_a_running_gateway_or_needs_a_restart() {
             false,
         ),
         ("[site]\nlisten = \"10.0.0.1:4646\"\nhosts = \"10.0.0.0/24\"\nkey_file = \"key\"", "site", false),
+        ("[metrics]\nlisten = \"127.0.0.1:9475\"", "metrics", false),
     ];
     let before = Configuration::default();
     for (text, key, live) in keys {
@@ -187,6 +188,47 @@ fn an_error_names_its_place_the_valid_values_and_the_nearest_name() {
              with rediss:// or valkeys://, or no key",
         ),
         (
+            "[metrics]\nlisten = \"0.0.0.0:9475\"",
+            "gateway.toml:2:10: metrics.listen = \"0.0.0.0:9475\": other hosts could read the metrics at this address; expected \
+             127.0.0.1:9475, or metrics.any_host = true",
+        ),
+        (
+            "[metrics]\nlisten = \"[2001:db8::1]:80\"",
+            "gateway.toml:2:10: metrics.listen = \"[2001:db8::1]:80\": other hosts could read the metrics at this address; \
+             expected [::1]:80, or metrics.any_host = true",
+        ),
+        (
+            "[metrics]\nlisten = \"localhost:9475\"",
+            "gateway.toml:2:10: metrics.listen = \"localhost:9475\": not an address with a port; expected one as 127.0.0.1:9475 or \
+             [::1]:9475",
+        ),
+        (
+            "[metrics]\nlisten = \"127.0.0.1:0\"",
+            "gateway.toml:2:10: metrics.listen = \"127.0.0.1:0\": no port; expected a port above zero, as in 127.0.0.1:9475",
+        ),
+        (
+            "[metrics]\nany_host = true",
+            "gateway.toml:2:12: metrics.any_host = true: it has no effect without listen; expected listen, or no any_host",
+        ),
+        (
+            "[metrics]\ntextfile = \"/run/firstflight/metrics.txt\"",
+            "gateway.toml:2:12: metrics.textfile = \"/run/firstflight/metrics.txt\": node_exporter reads no file of this name; \
+             expected a name that ends with .prom, as /run/firstflight/metrics.prom",
+        ),
+        (
+            "[metrics]\ntextfile = \"metrics.prom\"",
+            "gateway.toml:2:12: metrics.textfile = \"metrics.prom\": not the whole path; expected a path that begins with /",
+        ),
+        (
+            "[metrics]\ntextfile = \"/run/m.prom\"\nevery = \"100 ms\"",
+            "gateway.toml:3:9: metrics.every = \"100 ms\": out of range; expected a time from 1 s to 3600 s",
+        ),
+        (
+            "[metrics]\nlistn = \"127.0.0.1:9475\"",
+            "gateway.toml:2:1: metrics.listn = \"127.0.0.1:9475\": no such key; expected one of: listen, any_host, textfile, every; \
+             did you mean \"listen\"?",
+        ),
+        (
             "[site]\nlisten = \"0.0.0.0:4646\"\nhosts = \"10.0.0.0/24\"\nkey_file = \"key\"",
             "gateway.toml:2:10: site.listen = \"0.0.0.0:4646\": not an address of one interface; expected an address and a \
              port above zero",
@@ -256,4 +298,19 @@ fn the_rules_of_a_canary_are_the_same_in_the_file_and_in_an_order() {
         assert!(refusal.contains(why) && refusal.contains("gateway.toml:2"), "{refusal}");
         assert!(configuration::canary_rules(lines).expect_err("refused").to_string().contains(why));
     }
+}
+
+#[test]
+fn metrics_are_served_to_other_hosts_only_where_the_configuration_says_so() {
+    let read = |text: &str| Configuration::parse(text, "gateway.toml").expect("a configuration").metrics;
+    assert_eq!(read(""), Metrics::default());
+    let listen = |text: &str| read(&format!("[metrics]\n{text}")).listen.expect("an address").to_string();
+    for own in ["127.0.0.1:9475", "127.9.9.9:80", "[::1]:9475", "[::ffff:127.0.0.1]:9475"] {
+        assert_eq!(listen(&format!("listen = \"{own}\"")), own);
+    }
+    for other in ["0.0.0.0:9475", "192.0.2.1:9475", "[::]:9475"] {
+        assert_eq!(listen(&format!("listen = \"{other}\"\nany_host = true")), other);
+    }
+    let file = read("[metrics]\ntextfile = \"/run/firstflight/f.prom\"\nevery = \"1 min\"").textfile;
+    assert_eq!(file, Some(("/run/firstflight/f.prom".into(), Nanos::from_secs(60))));
 }

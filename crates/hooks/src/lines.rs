@@ -161,6 +161,14 @@ impl Lines {
         (number, self.line(key).live.load(Ordering::Relaxed))
     }
 
+    /// Live connections of at most `most` lines from this one on, and the line after them: the first one behind the last one.
+    pub(crate) fn live_from(&self, from: usize, most: usize) -> (u64, usize) {
+        let lines = self.mapping.lines();
+        let to = (from + most).min(lines.len());
+        let live = lines[from..to].iter().map(|line| u64::from(line.live.load(Ordering::Relaxed))).sum();
+        (live, to % lines.len())
+    }
+
     fn line(&self, key: u64) -> &Line {
         let lines = self.mapping.lines();
         &lines[number_of(key, self.seed) as usize & (lines.len() - 1)]

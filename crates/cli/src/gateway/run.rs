@@ -146,7 +146,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let share = configuration.share.as_ref().map(Sharing::open).transpose().map_err(Failure::new)?;
     let transfers = transfers(&configuration);
     let (groups, site, user) = (groups(&configuration)?, site(&configuration)?, user(&configuration)?);
-    let Configuration { mut settings, cgroup, state, socket, idle, retreat, .. } = configuration;
+    let Configuration { mut settings, cgroup, state, socket, idle, retreat, metrics, .. } = configuration;
     if let Some(mode) = options.mode {
         settings.mode = mode.mode();
     }
@@ -217,6 +217,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         idle,
         site,
         share,
+        metrics,
         tiers,
         source,
     };
@@ -248,8 +249,9 @@ pub(super) fn user(configuration: &Configuration) -> Result<Option<User>, Failur
 
 /// Opens the sockets, makes the state folder and the recording the user's, and gives up all rights but those to keep.
 pub(super) fn settle(setup: &Setup, user: Option<&User>, keep: Keep) -> Result<Doors, Failure> {
-    let Setup { socket, state, record, site, .. } = setup;
-    let doors = Doors::open(socket, site.as_ref().map(|site| site.listen)).map_err(Failure::new)?;
+    let Setup { socket, state, record, site, metrics, .. } = setup;
+    let doors =
+        Doors::open(socket, site.as_ref().map(|site| site.listen), metrics.listen).map_err(Failure::new)?;
     firstflight_daemon::prepare(state, user).map_err(Failure::new)?;
     if let (Some(user), Some(record)) = (user, record) {
         firstflight_daemon::reserve("the recording", record, Some(user)).map_err(Failure::new)?;

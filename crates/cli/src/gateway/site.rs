@@ -113,6 +113,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
                 transfers: None,
                 idle: false,
                 share: None,
+                metrics: configuration.metrics,
                 site,
                 tiers: vec![format!("in use: packets of {interface}")],
                 source,

@@ -69,7 +69,8 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         None
     } else {
         let format = options.format.chosen();
-        let add = |request: firstflight_accesslog::Request| survey.add(request.at, request.client, request.bytes);
+        let add =
+            |request: firstflight_accesslog::Request| survey.add(request.at, request.client, request.bytes);
         Some(for_each_request(&options.file, Keep::All, format, add)?)
     };
     let found = survey.finish().map_err(|error| wrong_at(options.file.display(), error))?;

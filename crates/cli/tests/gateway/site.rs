@@ -266,6 +266,7 @@ fn a_request_pushes_what_the_site_knows_to_the_host_that_is_asked() {
             idle: false,
             source: Source::default(),
             share: None,
+            metrics: firstflight_gateway::Metrics::default(),
             site: Some(Site {
                 listen: address.parse().expect("an address"),
                 hosts: vec![prefix("10.9.0.0/24")],

@@ -194,6 +194,15 @@ impl Kernel for Mirror {
         Ok(self.shared.lost.load(Ordering::Relaxed))
     }
 
+    fn live_connections(&mut self) -> Option<u64> {
+        let watched = self.shared.watched.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Some(watched.open as u64)
+    }
+
+    fn mechanism(&self) -> &'static str {
+        "packets"
+    }
+
     fn counts(&mut self) -> Value {
         let watched = self.shared.watched.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         json!({

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Client, Groups, Kernel, Setup, Source, serve};
-use firstflight_gateway::{Connection, Mode, Override, Plan, Settings, TransferPlan, typical};
+use firstflight_gateway::{Connection, Metrics, Mode, Override, Plan, Settings, TransferPlan, typical};
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 
@@ -166,6 +166,7 @@ pub(crate) fn setup(folder: &Path, mode: Mode) -> Setup {
         idle: false,
         site: None,
         share: None,
+        metrics: Metrics::default(),
         tiers: vec!["sock_ops: played".to_owned()],
         source: Source::default(),
     }
@@ -226,6 +227,15 @@ pub(crate) fn connection(at: u64, host: u8) -> Connection {
         sent: 70,
         ..typical(IpAddr::from([192, 0, 2, host]))
     }
+}
+
+/// Sum of the samples of a text of metrics that begin so: a machine may have an address of the test's own networks, so that connections
+/// to it are counted apart.
+pub(crate) fn counted(text: &str, metric: &str) -> u64 {
+    let samples = text.lines().filter(|line| line.starts_with(metric));
+    samples
+        .map(|line| line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()).expect("a count"))
+        .sum()
 }
 
 /// Reports of 40 connections to five hosts, one each millisecond from now on.

@@ -26,6 +26,7 @@ impl Configuration {
             transfers,
             share,
             site,
+            metrics,
         } = self;
         // [`Settings::adopt`] names the others in the same way. The limits have window, threshold and holdout, too.
         let Settings { policy, bits, split, prefixes, .. } = settings;
@@ -49,6 +50,7 @@ impl Configuration {
             ("transfers", *transfers != other.transfers),
             ("share", *share != other.share),
             ("site", *site != other.site),
+            ("metrics", *metrics != other.metrics),
         ];
         differs.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
     }

@@ -13,7 +13,7 @@ pub(crate) const ACTIONS: &[&str] = &["off", "freeze"];
 
 /// Every section, in the order of the reference.
 pub(crate) const SECTIONS: &[&Section] =
-    &[&ROOT, &PREFIXES, &ESTIMATOR, &PLAN, &TRIAL, &CANARY, &TRANSFERS, &SHARE, &SITE, &OVERRIDE];
+    &[&ROOT, &PREFIXES, &ESTIMATOR, &PLAN, &TRIAL, &CANARY, &TRANSFERS, &SHARE, &SITE, &METRICS, &OVERRIDE];
 
 /// The keys outside any table.
 pub(crate) const ROOT: Section = Section {
@@ -74,6 +74,7 @@ pub(crate) const ROOT: Section = Section {
         table("transfers", &TRANSFERS),
         Key { absent: Absent::Means("nothing is shared"), ..table("share", &SHARE) },
         Key { absent: Absent::Means("no other host is served or heard"), ..table("site", &SITE) },
+        Key { absent: Absent::Means("they are at the socket alone"), ..table("metrics", &METRICS) },
         Key {
             name: "override",
             kind: Kind::Tables(&OVERRIDE),
@@ -348,6 +349,35 @@ pub(crate) const SITE: Section = Section {
             Kind::Number(Range { min: 0.0, min_taken: false, max: 1.0, max_taken: true }),
             "0.5",
             "Weight of an observation that is pushed to this gateway, in the weight of an own one.",
+        ),
+    ],
+};
+
+/// `[metrics]`.
+pub(crate) const METRICS: Section = Section {
+    name: "`[metrics]`",
+    doc: "Ways to the metrics besides the socket. They have counts, and no address and no prefix.",
+    keys: &[
+        key(
+            "listen",
+            Kind::Text,
+            "no address",
+            "Address and port, as in `127.0.0.1:9475`, at which Prometheus reads `/metrics` by HTTP. Nothing else is served there. Every process \
+             that reaches the address may read.",
+        ),
+        key("any_host", Kind::Flag, "false", "Whether `listen` may be an address that other hosts reach."),
+        key(
+            "textfile",
+            Kind::Text,
+            "no file",
+            "File, as in `/run/firstflight/firstflight.prom`, for the textfile collector of node_exporter. It is replaced as a whole, and removed \
+             at the end. The gateway's user must be able to write its folder.",
+        ),
+        key(
+            "every",
+            Kind::Time(Floor::AboveZero),
+            "\"15 s\"",
+            "Time between two writings of `textfile`, from 1 s to 60 min.",
         ),
     ],
 };

@@ -53,6 +53,8 @@ pub struct Configuration {
     pub share: Option<Share>,
     /// Interface between the gateway of a site and those of its hosts.
     pub site: Option<Site>,
+    /// Ways to the metrics besides the socket.
+    pub metrics: Metrics,
 }
 
 /// Starts for single transfers whose size the application knows.
@@ -104,6 +106,15 @@ pub struct Site {
     pub key_file: PathBuf,
     /// Weight of an observation that is pushed, thousandths of an own one.
     pub weight: u16,
+}
+
+/// Ways to the metrics besides the socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// Address and port of the HTTP server.
+    pub listen: Option<SocketAddr>,
+    /// File for the textfile collector, and the time between two writings.
+    pub textfile: Option<(PathBuf, Nanos)>,
 }
 
 /// Steps of a canary that names none.
@@ -197,6 +208,7 @@ fn read(root: &Table<'_>) -> Result<Configuration, Error> {
         canary: root.get("canary").map(|item| canary(&item)).transpose()?,
         share: root.get("share").map(|item| share(&item, hosts)).transpose()?,
         site: root.get("site").map(|item| site(&item)).transpose()?,
+        metrics: metrics(root)?,
     })
 }
 
@@ -449,6 +461,59 @@ fn site(item: &Item<'_>) -> Result<Site, Error> {
     let key_file = filled(&table.need("key_file")?)?.into();
     let weight = (1000.0 * number(&Some(table), "weight", 0.5)?) as u16;
     Ok(Site { listen, hosts, key_file, weight })
+}
+
+fn metrics(root: &Table<'_>) -> Result<Metrics, Error> {
+    let table = section(root, "metrics", &format::METRICS)?;
+    let any_host = flag(&table, "any_host", false)?;
+    let listen = get(&table, "listen").map(|item| listener(&item, any_host)).transpose()?;
+    let every = time(&table, "every", Nanos::from_secs(15), SECOND, HOUR)?;
+    let textfile = get(&table, "textfile").map(|item| collected(&item)).transpose()?;
+    for (name, without, of) in
+        [("any_host", listen.is_none(), "listen"), ("every", textfile.is_none(), "textfile")]
+    {
+        if without && let Some(item) = get(&table, name) {
+            return Err(item
+                .invalid(format!("it has no effect without {of}"))
+                .expecting(format!("{of}, or no {name}")));
+        }
+    }
+    Ok(Metrics { listen, textfile: textfile.map(|file| (file, every)) })
+}
+
+/// The address of the metrics: of this host alone, unless the configuration says that others may reach it.
+fn listener(item: &Item<'_>, any_host: bool) -> Result<SocketAddr, Error> {
+    const USUAL: &str = "127.0.0.1:9475";
+    let listen: SocketAddr = item.text()?.parse().map_err(|_| {
+        item.invalid("not an address with a port").expecting(format!("one as {USUAL} or [::1]:9475"))
+    })?;
+    if listen.port() == 0 {
+        return Err(item.invalid("no port").expecting(format!("a port above zero, as in {USUAL}")));
+    }
+    if !any_host && !listen.ip().to_canonical().is_loopback() {
+        let own = if listen.is_ipv4() { "127.0.0.1" } else { "[::1]" };
+        let why = "other hosts could read the metrics at this address";
+        return Err(item
+            .invalid(why)
+            .expecting(format!("{own}:{}, or metrics.any_host = true", listen.port())));
+    }
+    Ok(listen)
+}
+
+/// A file that the textfile collector reads.
+fn collected(item: &Item<'_>) -> Result<PathBuf, Error> {
+    let path = PathBuf::from(filled(item)?);
+    let nearest = path.with_extension("prom");
+    if !path.is_absolute() {
+        return Err(item.invalid("not the whole path").expecting("a path that begins with /"));
+    }
+    if path.extension() != nearest.extension() {
+        let why = "node_exporter reads no file of this name";
+        return Err(item
+            .invalid(why)
+            .expecting(format!("a name that ends with .prom, as {}", nearest.display())));
+    }
+    Ok(path)
 }
 
 /// `docs/gateway-configuration.md` with its generated parts renewed.

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Client, Groups, Kernel, Setup, Source, serve};
-use firstflight_gateway::{Arm, Connection, Mode, Settings, typical};
+use firstflight_gateway::{Arm, Connection, Metrics, Mode, Settings, typical};
 use serde_json::{Value, json};
 
 /// Reports that the kernel's buffer holds by default: 120 bytes each.
@@ -112,6 +112,7 @@ fn setup(folder: &Path, load: Load) -> Setup {
         idle: false,
         site: None,
         share: None,
+        metrics: Metrics::default(),
         tiers: vec![],
         source: Source::default(),
     }
