@@ -4,9 +4,10 @@ use firstflight_contract::Nanos;
 
 use firstflight_scenario::{Network, Schedule};
 
-use super::kind::Kind;
+use super::kinds::Kind;
 use super::recognised::{Made, SEED, base, found};
-use super::weights::{Weighed, drawn};
+use super::weighed::Weighed;
+use super::weights::drawn;
 use firstflight_hosts::stats::quantile;
 
 /// A transfer over aggregates.
@@ -68,7 +69,7 @@ fn the_period_of_aggregates_is_found_if_data_follows_the_handshake_at_once() {
 fn aggregates_have_the_rate_and_the_period_asked_for() {
     // 37.2 Mbit/s are 15.5 packets of 1500 bytes in 5 ms: 15 and 16 by turns.
     let times = |late| {
-        let scenario = Kind::Aggregating.scenario(&[37.2e6, 0.03, 300.0, 5e-3], &base(1), Some(late), 1);
+        let scenario = Kind::Aggregating.model().scenario(&[37.2e6, 0.03, 300.0, 5e-3], &base(1), Some(late), 1);
         let Network::Graph(graph) = scenario.network else { panic!("a path is a graph") };
         let trace = graph.links[0].trace.clone().expect("a trace");
         let Schedule::Opportunities(times) = trace.schedule.as_ref() else { panic!("a trace of packets") };

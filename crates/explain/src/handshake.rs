@@ -7,7 +7,7 @@
 use firstflight_capture::FirstRoundTrip;
 
 use super::anchors::Anchors;
-use super::kind::Kind;
+use super::kinds::{Kind, Opening};
 
 /// Standard deviation that two hosts give the difference, seconds: they answer a SYN and data by different code. On an
 /// idle host the first answers were 0.1 ms earlier than calculated, give or take 0.1 ms (`docs/captures.md`); busier hosts
@@ -25,24 +25,8 @@ pub(super) fn density(seen: &FirstRoundTrip, kind: Kind, values: &[f64], anchors
     -0.5 * (FREEDOM + 1.0) * libm::log(1.0 + apart * apart / FREEDOM) - libm::log(deviation / HOSTS)
 }
 
-/// Mean and standard deviation of the difference without its hosts, seconds.
 fn expected(seen: &FirstRoundTrip, kind: Kind, values: &[f64], anchors: &Anchors) -> (f64, f64) {
-    let syn = 8.0 * seen.syn_bytes;
-    let packets = f64::from(seen.packets) * anchors.packet;
-    let forward = (packets - syn) / values[0];
-    let same = (anchors.ack - syn) / values[0];
-    // Two times that are uniform in a span differ by a standard deviation of the span over the root of six.
-    let uniform = |span: f64| span / libm::sqrt(6.0);
-    match kind {
-        Kind::LimitedReturn => (forward + (anchors.ack - syn) / values[3], 0.0),
-        // Each waits for the next aggregate.
-        Kind::Aggregating => (0.0, uniform(values[3])),
-        // Each waits for the next block; their gaps are exponential.
-        Kind::VaryingRate => (0.0, core::f64::consts::SQRT_2 * values[6] * anchors.packet / values[0]),
-        // Each waits behind the packets of others.
-        Kind::OtherTraffic => (forward + same, uniform(values[2] * anchors.packet / values[0])),
-        _ => (forward + same, 0.0),
-    }
+    kind.model().first_round_trip(values, &Opening { seen, anchors })
 }
 
 #[cfg(test)]

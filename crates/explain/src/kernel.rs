@@ -2,7 +2,7 @@
 
 use firstflight_capture::summary::Statistic;
 
-use super::population::Tried;
+use super::candidate::Tried;
 use super::spread::Spread;
 
 /// Re-runs of each candidate whose spread is measured.

@@ -7,23 +7,28 @@
 #[cfg(test)]
 mod aggregated;
 mod anchors;
+mod candidate;
 mod ends;
 mod handshake;
 mod kernel;
-mod kind;
+mod kinds;
 mod linear;
 mod losses;
 mod population;
+mod range;
 #[cfg(test)]
 mod recognised;
 mod reordering;
 mod rerun;
+mod rules;
 mod search;
 mod senders;
+mod settled;
 mod spread;
 #[cfg(test)]
 mod starts;
 mod surface;
+mod weighed;
 mod weights;
 
 use firstflight_capture::{Connection, PathEstimate, weighted_quantile};
@@ -34,15 +39,12 @@ use anchors::Anchors;
 pub use anchors::Given;
 use firstflight_hosts::host::Host;
 use firstflight_hosts::progress::Progress;
-use kind::Kind;
-pub use kind::Value;
+use kinds::Kind;
+pub use kinds::Value;
 use rerun::Transfer;
 use search::{Search, Target, thresholds};
-use senders::Sender;
-use weights::Weighed;
-
-/// Most connections that are explained: those with most data.
-const MOST: usize = 3;
+use senders::{MOST, Sender};
+use weighed::Weighed;
 
 /// Longest time of a re-run, over that of the captured connection. On a path whose rate varies, transfers that take ten times as
 /// long are common: without them the mean of its runs would be too fast, and paths that are too slow would resemble the
@@ -181,8 +183,7 @@ impl Explanation {
         plain.map(|path| path.weight).sum::<f64>() >= 0.5
     }
 
-    /// Kinds of path with their weights, the heaviest first. A queue for each flow under controlled delay cannot be told
-    /// from one queue for all by connections that were alone: both have half of the weight.
+    /// Labels of the kinds of path with their weights, the heaviest first.
     pub fn kinds(&self) -> Vec<(&'static str, f64)> {
         let mut kinds: Vec<(&'static str, f64)> = vec![];
         let mut add = |label: &'static str, weight: f64| match kinds.iter_mut().find(|(own, _)| *own == label)
@@ -191,13 +192,8 @@ impl Explanation {
             None => kinds.push((label, weight)),
         };
         for path in &self.paths {
-            match path.kind {
-                Kind::Codel => {
-                    add("codel", path.weight / 2.0);
-                    add("fq-codel", path.weight / 2.0);
-                }
-                kind => add(kind.label(), path.weight),
-            }
+            let labels = path.kind.model().labels();
+            labels.iter().for_each(|label| add(label, path.weight / labels.len() as f64));
         }
         // A sum of weights may exceed one by a rounding error.
         kinds.iter_mut().for_each(|(_, weight)| *weight = weight.min(1.0));
@@ -218,7 +214,7 @@ impl Explanation {
     /// Quantiles 2.5, 50 and 97.5 % of a value over the paths that have it; `None` if less than half of the weight does.
     pub fn value(&self, value: Value) -> Option<[f64; 3]> {
         let having =
-            self.paths.iter().filter_map(|path| Some((path.kind.value(value, &path.values)?, path.weight)));
+            self.paths.iter().filter_map(|path| Some((path.kind.model().value(value, &path.values)?, path.weight)));
         let mut having: Vec<(f64, f64)> = having.collect();
         if having.iter().map(|(_, weight)| weight).sum::<f64>() < 0.5 {
             return None;

@@ -9,21 +9,21 @@
 //! interpolation", Neural Computation 4(3), 1992). No kind is compared by a re-run.
 //!
 //! The kinds with a constant rate differ only in this rule, so that the times of the capture say nothing more about which of them it
-//! is ([`Kind::drops`]). Their rule is never certain: hosts delay packets, so that the queue is known to a part of a packet at best,
+//! is ([`Model::judged`](super::kinds::Model::judged)). Their rule is never certain: hosts delay packets, so that the queue is known to a part of a packet at best,
 //! and some losses have other causes.
 
-mod rules;
 #[cfg(test)]
 mod tests;
 
 use firstflight_capture::Offered;
 
 use super::anchors::Anchors;
-use super::kind::Kind;
+use super::kinds::Kind;
 use super::population::Population;
-use super::weights::{Weighed, drawn, normalised};
+use super::rules::{Judged, Queued};
+use super::weighed::Weighed;
+use super::weights::{drawn, normalised};
 use firstflight_hosts::parallel::map;
-use rules::{Judged, Queued};
 
 /// Shares of the kinds with a constant rate in the explanation of the losses, and their rules.
 #[derive(Debug)]
@@ -67,13 +67,15 @@ impl Shares {
         if !queued.lost() {
             return Self(vec![]);
         }
-        let kinds = || Kind::ALL.into_iter().filter(|kind| kind.drops() && kind.shows(anchors));
-        let judged =
-            map(&kinds().collect::<Vec<_>>(), |kind| queued.judged(*kind, &kind.ranges(anchors), seed));
-        let logs: Vec<f64> =
-            kinds().zip(&judged).map(|(kind, it)| it.evidence + libm::log(kind.prior())).collect();
-        let each = kinds().zip(normalised(&logs)).zip(judged);
-        Self(each.map(|((kind, share), judged)| (kind, share, judged)).collect())
+        let shown: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.model().shows(anchors)).collect();
+        let judged = map(&shown, |kind| {
+            let model = kind.model();
+            Some((*kind, model.judged(&model.ranges(anchors), &queued, seed)?))
+        });
+        let judged: Vec<(Kind, Judged)> = judged.into_iter().flatten().collect();
+        let logs: Vec<f64> = judged.iter().map(|(kind, it)| it.evidence + libm::log(kind.prior())).collect();
+        let each = judged.into_iter().zip(normalised(&logs));
+        Self(each.map(|((kind, judged), share)| (kind, share, judged)).collect())
     }
 
     /// Share of a kind; `None` if the losses say nothing about it.
@@ -110,7 +112,7 @@ impl Shares {
                 let rule = &rules[drawn(&weights, share)].0;
                 let mut copy = path.clone();
                 copy.weight /= COPIES as f64;
-                copy.values[2..2 + rule.len()].copy_from_slice(rule);
+                path.kind.model().take_rule(&mut copy.values, rule);
                 settled.push(copy);
             }
         }

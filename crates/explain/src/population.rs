@@ -1,37 +1,18 @@
 //! Candidates of one kind of path during the search.
 
-use firstflight_capture::SlowStartEnd;
 use firstflight_capture::summary::Summary;
 
+use super::candidate::{Candidate, Tried};
 use super::kernel::Kernel;
-use super::kind::{Kind, PLACES, Place, Range, reflected_density};
-use super::senders::{Schemes, Senders};
+use super::kinds::{Kind, PLACES, Place};
+use super::range::{Range, reflected_density};
+use super::senders::Senders;
 use super::surface::Surface;
 
 /// Distance below which candidates are equally good: all statistics differ by what hosts alone cause.
 pub(super) const EQUAL: f64 = 0.1;
 /// Candidates kept of each kind during the approach.
 pub(super) const KEPT: usize = 24;
-
-/// A candidate: the parameters of a kind of path, and the scheme of each captured sender.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub(super) place: Place,
-    pub(super) schemes: Schemes,
-    pub(super) seed: u64,
-}
-
-/// A candidate with the summaries of its run, one for each target.
-#[derive(Clone, Debug)]
-pub(super) struct Tried {
-    pub(super) candidate: Candidate,
-    pub(super) summaries: Vec<Summary>,
-    /// End of slow start in its run, for each target.
-    pub(super) ends: Vec<Option<SlowStartEnd>>,
-    /// Mean distance from the capture over its runs.
-    pub(super) distance: f64,
-    pub(super) runs: u32,
-}
 
 /// One kind of path during the search.
 pub(super) struct Population {
@@ -58,7 +39,7 @@ impl Population {
 
     /// Whether runs on the same path differ.
     pub(super) fn is_random(&self) -> bool {
-        self.kind.is_random() || self.reorders
+        self.kind.model().is_random() || self.reorders
     }
 
     pub(super) fn values(&self, place: &Place) -> Vec<f64> {
@@ -98,7 +79,7 @@ impl Population {
         steps
     }
 
-    /// Density with which [`Search::moved`](super::search::Search::moved) proposes a candidate, relative to the prior.
+    /// Density with which `Search::moved` proposes a candidate, relative to the prior.
     pub(super) fn proposed(
         &self,
         candidate: &Candidate,

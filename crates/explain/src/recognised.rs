@@ -13,12 +13,12 @@ use firstflight_scenario::{Candidate, Limit, Profile, Scenario, limits};
 
 use super::UNLIKE;
 use super::anchors::Anchors;
-use super::kind::Kind;
+use super::kinds::Kind;
 use super::reordering;
 use super::rerun::{Transfer, run};
 use super::search::{Search, Target, thresholds};
 use super::senders::{Sender, senders};
-use super::weights::Weighed;
+use super::weighed::Weighed;
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
 
@@ -52,7 +52,7 @@ impl Made<'_> {
     pub(super) fn seen(&self, first: Option<FirstRoundTrip>) -> (Target, Option<Aggregates>) {
         let &Self { kind, reorders, values, scheme, bytes, late, seed } = self;
         let sender = Candidate::parse(scheme).expect("a scheme");
-        let mut scenario = kind.scenario(values, &base(bytes), Some(late), seed);
+        let mut scenario = kind.model().scenario(values, &base(bytes), Some(late), seed);
         if reorders {
             reordering::add(&mut scenario, values);
         }

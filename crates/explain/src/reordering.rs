@@ -8,7 +8,7 @@ use firstflight_capture::Connection;
 use firstflight_contract::Nanos;
 use firstflight_scenario::{Network, Reorder, Scenario};
 
-use super::kind::Range;
+use super::range::Range;
 
 /// Number of parameters.
 pub(super) const PARAMETERS: usize = 2;

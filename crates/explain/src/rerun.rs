@@ -62,9 +62,9 @@ mod tests {
     use firstflight_scenario::quantity::Amount;
     use firstflight_scenario::{FlowGroup, Limit, Profile, Receiver, SchemeSpec};
 
-    use super::super::kind::Kind;
+    use super::super::kinds::Kind;
     use super::super::recognised::base;
-    use super::super::weights;
+    use super::super::weighed;
     use super::*;
     use firstflight_hosts::simulator::Simulator;
     use firstflight_hosts::trace::capture::Capture;
@@ -130,7 +130,7 @@ mod tests {
                     (base.flows[0].handshake, base.flows[0].receiver) = (handshake, receiver);
                     let values = [values, &[0.03, 4e-3]].concat();
                     let late = Some(Nanos::ZERO);
-                    let mut scenario = weights::scenario(kind, &values, reorders, &base, late, seed);
+                    let mut scenario = weighed::scenario(kind, &values, reorders, &base, late, seed);
                     scenario.flows[0].scheme = SchemeSpec::parse(scheme).expect("a scheme");
                     for (acked, longest) in [(400_000, 60_000), (250_000, 60_000), (400_000, 150)] {
                         let Start::At(begin) = scenario.flows[0].start else {

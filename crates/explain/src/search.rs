@@ -18,18 +18,22 @@ use firstflight_net::random::Stream;
 use firstflight_scenario::Scenario;
 
 use super::anchors::Anchors;
+use super::candidate::{Candidate, Tried};
 use super::ends;
 use super::handshake;
 use super::kernel::{Kernel, REPEATS, floors};
-use super::kind::{Kind, MOST, PLACES, Place, Range, normal, reflected};
+use super::kinds::{Kind, MOST, PLACES, Place};
 use super::losses::Shares;
-use super::population::{Candidate, EQUAL, KEPT, Population, Tried};
+use super::population::{EQUAL, KEPT, Population};
+use super::range::{Range, normal, reflected};
 use super::reordering;
 use super::rerun::{Transfer, rerun};
 use super::senders::{Sender, Senders};
+use super::settled::{Final, settled};
 use super::spread::Spread;
 use super::surface::Surface;
-use super::weights::{ENOUGH, Final, Weighed, drawn, flattened, normalised, scenario, settled};
+use super::weighed::{Weighed, scenario};
+use super::weights::{ENOUGH, drawn, flattened, normalised};
 use firstflight_hosts::host::Host;
 use firstflight_hosts::parallel::try_map;
 use firstflight_hosts::progress::Progress;
@@ -98,7 +102,7 @@ impl Search<'_> {
         let losses = Shares::of(&offered.collect::<Vec<_>>(), &self.anchors, self.seed);
         let mut populations: Vec<Population> = vec![];
         for kind in Kind::ALL {
-            if !kind.shows(&self.anchors) {
+            if !kind.model().shows(&self.anchors) {
                 progress.advance(1);
                 continue;
             }
@@ -176,7 +180,7 @@ impl Search<'_> {
     /// Parameters of a kind, and those of reordering.
     fn ranges(&self, kind: Kind) -> Vec<Range> {
         let lanes = self.anchors.lanes.iter().flat_map(reordering::Lanes::ranges);
-        kind.ranges(&self.anchors).into_iter().chain(lanes).collect()
+        kind.model().ranges(&self.anchors).into_iter().chain(lanes).collect()
     }
 
     /// Statistics that are compared: those of overtaken packets where the capture shows any.
@@ -190,7 +194,7 @@ impl Search<'_> {
         candidate: &Candidate,
     ) -> Option<Vec<(Summary, Option<SlowStartEnd>)>> {
         let values = population.values(&candidate.place);
-        if !population.kind.admits(&values) {
+        if !population.kind.model().admits(&values) {
             return None;
         }
         let run = |(index, target): (usize, &Target)| {

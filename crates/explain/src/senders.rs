@@ -3,8 +3,10 @@
 use firstflight_net::random::Stream;
 use firstflight_scenario::{Candidate, SchemeSpec, Settings, Threshold};
 
-use super::MOST;
 use super::weights::drawn;
+
+/// Most connections that are explained: those with most data.
+pub(super) const MOST: usize = 3;
 
 /// Schemes with their probabilities before the capture is seen, the most common first. Linux's default, and the two other
 /// controls that its distributions ship, are far more common than the rest (A. Mishra et al., "The Great Internet TCP

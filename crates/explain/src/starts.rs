@@ -5,7 +5,7 @@ use firstflight_contract::Nanos;
 use firstflight_scenario::{Candidate, Threshold};
 
 use super::anchors::Anchors;
-use super::kind::Kind;
+use super::kinds::Kind;
 use super::recognised::{Made, SEED, base, explained_by};
 
 /// 20 Mbit/s, 60 ms: 100 packets on the path, and as many in the buffer.

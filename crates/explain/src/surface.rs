@@ -6,7 +6,7 @@
 //! surrogate of a likelihood: E. Meeds, M. Welling, "GPS-ABC", UAI 2014). It is quadratic in each parameter, with an
 //! own level for each scheme of the sender.
 
-use super::kind::Place;
+use super::kinds::Place;
 use super::linear::Factor;
 
 /// Weight of the prior that no parameter has an effect, in runs: it decides only where there are hardly any.
@@ -82,7 +82,7 @@ impl Surface {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::PLACES;
+    use super::super::kinds::PLACES;
     use super::*;
 
     fn place(value: f64) -> Place {

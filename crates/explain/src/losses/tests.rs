@@ -7,7 +7,7 @@ use firstflight_scenario::build::{Flow, Path};
 use firstflight_scenario::quantity::Amount;
 use firstflight_scenario::{Candidate, Limit, Profile, Scenario, limits};
 
-use super::super::kind::Range;
+use super::super::range::Range;
 use super::super::rerun::{Transfer, run};
 use super::*;
 use firstflight_hosts::parallel::try_map;
@@ -44,7 +44,7 @@ fn shares(kind: Kind, seed: u64) -> Option<([f64; 4], usize)> {
     let scheme = Candidate::parse(scheme).expect("a scheme");
     let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
     let seen =
-        run(&Simulator, kind.scenario(&values, &base, Some(Nanos::ZERO), seed), &scheme, &transfer, seed)?;
+        run(&Simulator, kind.model().scenario(&values, &base, Some(Nanos::ZERO), seed), &scheme, &transfer, seed)?;
     let summary = seen.summary()?;
     let anchors = Anchors::of_summary(&summary, bytes as f64, Some(values[0]));
     let offered = seen.offered();

@@ -7,8 +7,8 @@ use firstflight_net::queue::red::{Red, RedConfig};
 use firstflight_net::random::Stream;
 use firstflight_net::two_state::is_bursty;
 
-use super::super::kind::{Kind, Range, normal, reflected, reflected_density};
-use super::super::weights::{ENOUGH, drawn, flattened, log_sum, normalised};
+use crate::range::{Range, normal, reflected, reflected_density};
+use crate::weights::{ENOUGH, drawn, flattened, log_sum, normalised};
 use firstflight_hosts::parallel::map;
 
 /// Probability that a packet is lost for another reason than the rule's. Small enough that one such loss costs more than a random
@@ -47,13 +47,12 @@ pub(super) struct Queued {
     error: f64,
 }
 
-/// Evidence of the losses for a kind, and the values of its rule with their weights.
+/// Evidence of the losses for a rule, and the values of its parameters with their weights.
 #[derive(Debug)]
 pub(super) struct Judged {
     /// Logarithm of the evidence.
     pub(super) evidence: f64,
-    /// Values of the rule's parameters with their weights, which add up to one; none if too few are known and re-runs have to find
-    /// them.
+    /// Values of the rule's parameters with their weights, which add up to one. None if too few are known: re-runs then find them.
     pub(super) rules: Vec<(Vec<f64>, f64)>,
 }
 
@@ -128,29 +127,20 @@ impl Queued {
         (1.0 - LATE) * logistic(beyond / self.error) + LATE * logistic(beyond / (10.0 * self.error))
     }
 
-    /// Evidence of the losses for a kind with these prior ranges.
-    pub(super) fn judged(&self, kind: Kind, ranges: &[Range], seed: u64) -> Judged {
-        match kind {
-            Kind::RandomLoss => self.random(&ranges[2], &ranges[3], &ranges[4]),
-            Kind::Codel => Judged { evidence: self.codel(&ranges[2], &ranges[3]), rules: vec![] },
-            Kind::Red => self.red(&ranges[2..6], seed),
-            _ => Judged { evidence: self.drop_tail(&ranges[2]), rules: vec![] },
-        }
-    }
-
     /// A full buffer drops every packet, any other none.
-    fn drop_tail(&self, buffer: &Range) -> f64 {
-        log_sum(self.buffers(buffer).into_iter().map(|(length, weight)| {
+    pub(super) fn drop_tail(&self, buffer: &Range) -> Judged {
+        let evidence = log_sum(self.buffers(buffer).into_iter().map(|(length, weight)| {
             let fates = self.packets.iter().map(|packet| {
                 let full = self.full(packet.found - length);
                 fate(other_cause(full), packet.lost)
             });
             weight + fates.sum::<f64>()
-        }))
+        }));
+        Judged { evidence, rules: vec![] }
     }
 
     /// A packet that finds room is lost with a probability, after a lost one with that of a run that goes on.
-    fn random(&self, buffer: &Range, loss: &Range, burst: &Range) -> Judged {
+    pub(super) fn random(&self, buffer: &Range, loss: &Range, burst: &Range) -> Judged {
         /// Difference in the logarithm beyond which a buffer adds nothing.
         const HOPELESS: f64 = 12.0;
         let losses = trapezoid(loss, 32);
@@ -203,7 +193,7 @@ impl Queued {
     }
 
     /// Controlled delay drops the first packet that leaves after its time has come (RFC 8289, section 5).
-    fn codel(&self, target: &Range, buffer: &Range) -> f64 {
+    pub(super) fn codel(&self, target: &Range, buffer: &Range) -> Judged {
         /// Errors of the time at which a drop is due, packets.
         const LATE: [f64; 3] = [1.0, 4.0, 16.0];
         let longest =
@@ -227,7 +217,7 @@ impl Queued {
                 }
             }
         }
-        log_sum(logs) - libm::log(LATE.len() as f64)
+        Judged { evidence: log_sum(logs) - libm::log(LATE.len() as f64), rules: vec![] }
     }
 
     fn codel_at(&self, target: f64, late: f64, length: f64) -> f64 {
@@ -252,7 +242,7 @@ impl Queued {
     /// Random early detection drops with the probability of its average (Floyd and Jacobson, 1993), integrated over its four
     /// parameters by importance sampling: draws from the prior, then around the best of them (O. Cappé et al., "Population Monte
     /// Carlo", Journal of Computational and Graphical Statistics 13(4), 2004).
-    fn red(&self, ranges: &[Range], seed: u64) -> Judged {
+    pub(super) fn red(&self, ranges: [Range; 4], seed: u64) -> Judged {
         const FIRST: usize = 800;
         const ROUNDS: usize = 3;
         const LATER: usize = 500;
@@ -470,7 +460,7 @@ mod tests {
             let queued = Queued::new(&seen, 1e-3);
             let buffer = Range::new(2.0, 200.0);
             let random = queued.random(&buffer, &Range::new(1e-3, 0.4), &Range::new(1.0, 5.0)).evidence;
-            (queued.drop_tail(&buffer), random)
+            (queued.drop_tail(&buffer).evidence, random)
         };
         let (full, random) = evidence(20.0);
         assert!(full > random, "{full} {random}");

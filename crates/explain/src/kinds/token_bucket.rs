@@ -1,0 +1,53 @@
+//! Token-bucket shaper in front of a faster line: packets wait for tokens.
+
+use firstflight_scenario::Shaper;
+
+use super::draft::{Base, Draft, bucket, packets, rate};
+use super::{FEW, Path, near};
+use crate::anchors::Anchors;
+use crate::range::Range;
+
+parameters! {
+    /// Token-bucket shaper in front of a faster line: packets wait for tokens.
+    TokenBucket {
+        /// Rate of the line, bit/s.
+        line,
+        /// Two-way propagation, seconds.
+        rtt,
+        /// Packets that can wait.
+        buffer,
+        /// Rate of the tokens, bit/s.
+        rate,
+        /// Depth of the bucket, bytes.
+        burst,
+    }
+    shows { rate: rate, rtt: rtt, buffer: buffer }
+}
+
+impl Path for TokenBucket<f64> {
+    type Ranges = TokenBucket<Range>;
+
+    const LABELS: &'static [&'static str] = &["token-bucket"];
+
+    fn shows(anchors: &Anchors) -> bool {
+        anchors.packets >= FEW && anchors.bursts()
+    }
+
+    fn ranges(anchors: &Anchors) -> Self::Ranges {
+        let (least, most) = anchors.bucket_range();
+        TokenBucket {
+            line: Range::new(anchors.goodput, 100.0 * anchors.goodput).around(anchors.fastest_guess()),
+            rtt: near(anchors),
+            buffer: Range::new(2.0, anchors.most_buffer()),
+            rate: Range::new(0.5 * anchors.goodput, 2.0 * anchors.goodput).around(anchors.token_guess()),
+            burst: Range::new(least, most),
+        }
+    }
+
+    fn draft(&self, base: &Base<'_>) -> Draft {
+        let mut draft = Draft::new(self.line, self.rtt, packets(self.buffer));
+        let burst = bucket(self.burst, base.packet());
+        draft.forward.shaper = Some(Shaper { rate: rate(self.rate), burst });
+        draft
+    }
+}
