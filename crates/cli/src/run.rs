@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use firstflight::Run;
+use firstflight::{Made, Run};
 use firstflight::recording::Recording;
 use firstflight_contract::Nanos;
 use firstflight_report::{Folder, printable, stage_tables, stage_traces};
@@ -86,12 +86,12 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         }
         None => None,
     };
-    let result = run.execute().map_err(failed)?;
+    let Made { result, samples, recording } =
+        run.execute_observed(folder.is_some(), options.trace).map_err(failed)?;
     known.check()?;
-    let recording = options.trace.then(|| run.record().map_err(failed)).transpose()?;
     let json = json_line(&result);
     let written = match folder {
-        Some(folder) => write(folder, &result, &json, run.samples()?, recording.as_ref())?,
+        Some(folder) => write(folder, &result, &json, samples, recording.as_ref())?,
         None => vec![],
     };
     if options.json {

@@ -54,7 +54,7 @@ pub use firstflight_hosts::exhibit;
 pub use firstflight_hosts::host::{Host, Observe, Refusal};
 pub use firstflight_hosts::memory;
 pub use firstflight_hosts::progress::{Progress, Silent};
-pub use firstflight_hosts::run::over_time;
+pub use firstflight_hosts::run::{Made, over_time};
 pub use firstflight_hosts::simulator::{Simulator, Stoppable};
 pub use firstflight_hosts::trace::journey;
 pub use firstflight_hosts::trace::record as recording;

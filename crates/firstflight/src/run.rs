@@ -5,7 +5,7 @@ use std::fmt;
 use firstflight_contract::Nanos;
 use firstflight_hosts::host::Host;
 use firstflight_hosts::progress::{Progress, Silent};
-use firstflight_hosts::run::{self, RunOptions};
+use firstflight_hosts::run::{self, Made, RunOptions};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_hosts::trace::record::Recording;
 use firstflight_results::{RunResult, SampleRow};
@@ -116,7 +116,7 @@ impl<'a> Run<'a> {
     /// # Errors
     /// As [`Run::execute`].
     pub fn check(&self, samples: bool, record: bool) -> Result<(), Error> {
-        run::admit(self.host, &self.loaded, &self.options, record, samples)
+        run::admit(self.host, &self.loaded, &self.observed(samples, record))
     }
 
     /// Runs the scenario. Replications run on all cores with the feature `threads`; the results do not depend on it.
@@ -124,7 +124,20 @@ impl<'a> Run<'a> {
     /// # Errors
     /// [`Error`] if the scenario asks for more than the host has, or the runs take more memory than the limit.
     pub fn execute(&self) -> Result<RunResult, Error> {
-        run::run(self.host, &self.loaded, &self.options, self.progress)
+        Ok(self.execute_observed(false, false)?.result)
+    }
+
+    /// Runs the scenario, and observes the first replication in the same run: its flows over time as [`Run::samples`], its packets as
+    /// [`Run::record`].
+    ///
+    /// # Errors
+    /// As [`Run::execute`].
+    pub fn execute_observed(&self, samples: bool, record: bool) -> Result<Made, Error> {
+        run::run(self.host, &self.loaded, &self.observed(samples, record), self.progress)
+    }
+
+    fn observed(&self, samples: bool, packets: bool) -> RunOptions {
+        RunOptions { samples, packets, ..self.options }
     }
 
     /// Time series of every flow of the first replication: window, threshold, flight, queue, delivered bytes.
@@ -132,7 +145,8 @@ impl<'a> Run<'a> {
     /// # Errors
     /// As [`Run::execute`].
     pub fn samples(&self) -> Result<Vec<SampleRow>, Error> {
-        run::samples(self.host, &self.loaded, &self.options)
+        let options = RunOptions { runs: 1, ..self.observed(true, false) };
+        Ok(run::run(self.host, &self.loaded, &options, &Silent)?.samples)
     }
 
     /// Every packet and register of the first replication, some 150 bytes a packet.

@@ -6,10 +6,10 @@ use firstflight_contract::Nanos;
 use firstflight_scenario::{Error, Loaded, Scenario};
 
 use crate::cost::Stopwatch;
-use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal};
+use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory;
 use crate::parallel::{try_map, with_threads};
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 use crate::stats::mean_ci95;
 use crate::trace::record::Recording;
 use firstflight_results::{
@@ -27,12 +27,16 @@ pub struct RunOptions {
     pub grid: Nanos,
     /// Limit of the memory of all runs and their results, bytes. It changes no result.
     pub memory: u64,
+    /// Whether every packet and register of the first run is recorded.
+    pub packets: bool,
+    /// Whether the flows of the first run are recorded over time.
+    pub samples: bool,
 }
 
 impl Default for RunOptions {
     /// One run under the scenario's seed, deliveries at each second, within [`memory::DEFAULT`].
     fn default() -> Self {
-        Self { runs: 1, seed: None, grid: Nanos::from_secs(1), memory: memory::DEFAULT }
+        Self { runs: 1, seed: None, grid: Nanos::from_secs(1), memory: memory::DEFAULT, packets: false, samples: false }
     }
 }
 
@@ -40,6 +44,17 @@ impl RunOptions {
     fn observe(&self) -> Observe {
         Observe { grid: self.grid, memory: self.memory, ..Observe::default() }
     }
+}
+
+/// Runs of a scenario, and what the options ask for of the first one.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Results of all runs.
+    pub result: RunResult,
+    /// Rows of table `sample`; empty unless [`RunOptions::samples`] is set.
+    pub samples: Vec<SampleRow>,
+    /// Present if [`RunOptions::packets`] is set.
+    pub recording: Option<Recording>,
 }
 
 /// Runs a scenario file on a host.
@@ -51,25 +66,18 @@ pub fn run(
     loaded: &Loaded,
     options: &RunOptions,
     progress: &dyn Progress,
-) -> Result<RunResult, Error> {
+) -> Result<Made, Error> {
     run_scenario(host, &loaded.scenario, options, progress)
         .map_err(|refusal| loaded.places.refuse(&refusal.key, refusal.why))
 }
 
-/// Checks that the memory for all runs of `options` is within its limit, if the first run is also observed as `trace`
-/// (`packets`) and [`samples`] do. Nothing is run.
+/// Checks that the memory for all runs of `options` is within its limit. Nothing is run.
 ///
 /// # Errors
 /// As [`run`].
-pub fn admit(
-    host: &dyn Host,
-    loaded: &Loaded,
-    options: &RunOptions,
-    packets: bool,
-    samples: bool,
-) -> Result<(), Error> {
-    let observe = Observe { packets, samples, ..options.observe() };
-    let estimate = host.check(&loaded.scenario, &observe);
+pub fn admit(host: &dyn Host, loaded: &Loaded, options: &RunOptions) -> Result<(), Error> {
+    let RunOptions { packets, samples, .. } = *options;
+    let estimate = host.check(&loaded.scenario, &Observe { packets, samples, ..options.observe() });
     let admitted = estimate.and_then(|estimate| estimate.admit(options.runs.max(1).into(), options.memory));
     admitted.map_err(|refusal| loaded.places.refuse(&refusal.key, refusal.why))
 }
@@ -79,22 +87,8 @@ pub fn admit(
 /// # Errors
 /// As [`run`].
 pub fn trace(host: &dyn Host, loaded: &Loaded, options: &RunOptions) -> Result<Recording, Error> {
-    let Loaded { scenario, places } = loaded;
-    let observe = Observe { packets: true, ..options.observe() };
-    let run = host.run(scenario, options.seed.unwrap_or(scenario.seed), &observe);
-    let run = run.map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
-    Ok(run.recording.expect("packets were asked for"))
-}
-
-/// Time series of every flow of the first run of `options`: the rows of table `sample`.
-///
-/// # Errors
-/// As [`run`].
-pub fn samples(host: &dyn Host, loaded: &Loaded, options: &RunOptions) -> Result<Vec<SampleRow>, Error> {
-    let Loaded { scenario, places } = loaded;
-    let observe = Observe { samples: true, ..options.observe() };
-    let run = host.run(scenario, options.seed.unwrap_or(scenario.seed), &observe);
-    Ok(run.map_err(|refusal| places.refuse(&refusal.key, refusal.why))?.samples)
+    let options = RunOptions { runs: 1, packets: true, samples: false, ..*options };
+    Ok(run(host, loaded, &options, &Silent)?.recording.expect("packets were asked for"))
 }
 
 /// The first flow of a scenario over time, run once under the scenario's own seed.
@@ -118,33 +112,46 @@ pub fn run_scenario(
     scenario: &Scenario,
     options: &RunOptions,
     progress: &dyn Progress,
-) -> Result<RunResult, Refusal> {
+) -> Result<Made, Refusal> {
     let first = options.seed.unwrap_or(scenario.seed);
     let runs = u64::from(options.runs.max(1));
     let seeds: Vec<u64> = (0..runs).map(|i| first.wrapping_add(i)).collect();
     let Room { each, threads } = Room::of(host, scenario, options)?;
     let observe = Observe { memory: each, ..options.observe() };
+    let (packets, samples) = (options.packets, options.samples);
     progress.begin("runs", seeds.len() as u64);
     let watch = Stopwatch::start();
+    let one = |seed: u64, observe: &Observe| {
+        let run = host.run(scenario, seed, observe)?;
+        progress.advance(1);
+        Ok(run)
+    };
     let made = with_threads(threads, || {
-        let results = try_map(&seeds, |&seed| {
-            let run = host.run(scenario, seed, &observe)?;
-            progress.advance(1);
-            Ok(run.result)
-        });
+        // A run that is recorded takes more memory, and is made alone.
+        let alone = match packets || samples {
+            true => Some(one(first, &Observe { packets, samples, ..options.observe() })?),
+            false => None,
+        };
+        let others = &seeds[usize::from(alone.is_some())..];
+        let others = try_map(others, |&seed| Ok(one(seed, &observe)?.result))?;
         // The cost is that of threads that live.
-        results.map(|results| (results, watch.stop()))
+        Ok((alone, others, watch.stop()))
     });
     progress.finish();
-    let (mut results, (cpu_s, wall_s)) = made?;
+    let (alone, others, (cpu_s, wall_s)) = made?;
+    let (own, samples, recording) = match alone {
+        Some(Run { result, samples, recording, .. }) => (Some(result), samples, recording),
+        None => (None, vec![], None),
+    };
+    let mut results: Vec<RunResult> = own.into_iter().chain(others).collect();
     let packet_hops = results.iter().map(|r| r.engine.packet_hops).sum();
     let engine = EngineResult { packet_hops, cpu_s: Some(cpu_s), wall_s: Some(wall_s) };
     if results.len() == 1 {
-        return Ok(RunResult { engine, ..results.swap_remove(0) });
+        return Ok(Made { result: RunResult { engine, ..results.swap_remove(0) }, samples, recording });
     }
     let means = Some(means(&seeds, &results));
     let first = results[0].clone();
-    Ok(RunResult { engine, means, runs: results, ..first })
+    Ok(Made { result: RunResult { engine, means, runs: results, ..first }, samples, recording })
 }
 
 /// Division of the memory among runs.
@@ -222,16 +229,14 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::host::Run;
     use crate::memory::Estimate;
-    use crate::progress::Silent;
     use crate::simulator::Simulator;
     use firstflight_scenario::parse;
 
     fn run_text(text: &str, runs: u32) -> RunResult {
         let loaded = parse(text, "test.toml").expect("a valid scenario");
         let options = RunOptions { runs, ..RunOptions::default() };
-        run(&Simulator, &loaded, &options, &Silent).expect("the simulator can run it")
+        run(&Simulator, &loaded, &options, &Silent).expect("the simulator can run it").result
     }
 
     const ONE: &str = r#"
@@ -530,9 +535,9 @@ mod tests {
     fn samples_are_the_first_run_over_time() {
         let loaded =
             parse(&ONE.replace("[[flow]]", "[[flow]]\ncount = 2"), "test.toml").expect("a valid scenario");
-        let options = RunOptions::default();
-        let result = run(&Simulator, &loaded, &options, &Silent).expect("the simulator can run it");
-        let rows = samples(&Simulator, &loaded, &options).expect("the simulator can run it");
+        let options = RunOptions { samples: true, ..RunOptions::default() };
+        let made = run(&Simulator, &loaded, &options, &Silent).expect("the simulator can run it");
+        let Made { result, samples: rows, .. } = made;
         for flow in &result.flows {
             let of: Vec<_> = rows.iter().filter(|row| row.flow == flow.name).collect();
             assert!(

@@ -8,8 +8,9 @@ use firstflight_results::SampleRow;
 use firstflight_scenario::seconds::Seconds;
 use firstflight_scenario::{Draws, Scenario, limits};
 use firstflight_sim::begun;
-use firstflight_sim::config::FlowConfig;
-use firstflight_sim::outcome::{Outcome, simulate};
+use firstflight_sim::config::{FlowConfig, Network};
+use firstflight_sim::engine::Mode;
+use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
 
 use crate::host::{Begun, Ended, FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
@@ -17,7 +18,7 @@ use crate::network::{Built, DELIVERY, OFFERED, RECORDED, build_within, estimate}
 use crate::rows::{run_result, startup_exit};
 use crate::trace::capture::capture;
 use crate::trace::journey::Journeys;
-use crate::trace::{Traced, journeys, record, simulate_sampled, simulate_traced};
+use crate::trace::{PacketRecorder, SeriesRecorder, Traced, journeys};
 
 /// The packet-level simulator: virtual time, every scheme of the registry, the same bytes for the same seed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -165,34 +166,28 @@ fn run(
     stop: Option<&Arc<AtomicBool>>,
 ) -> Result<Run, Refusal> {
     let (built, most) = prepare(scenario, seed, observe, stop)?;
-    // A flow over time and the packets need an event for each hop, in order of time; totals alone do not.
     let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
-    let (recorded, recording) = match observe.packets {
-        true => {
-            let recorded = record(&built.network, "run", &built.scheme, most);
-            let (outcome, recording) = recorded.ok_or_else(|| too_many_packets(most))?;
-            (Some(outcome), Some(recording))
-        }
-        false => (None, None),
-    };
+    let network = &built.network;
+    // One simulation serves all who observe. They need an event for each hop, in order of time; totals alone do not.
+    let packets = observe.packets.then(|| PacketRecorder::of(network, &built.scheme, most));
+    let flow = index.map(|index| SeriesRecorder::of_flow(network, index as u32));
+    let samples = observe.samples.then(|| SeriesRecorder::of_all(network));
+    let observed = packets.is_some() || flow.is_some() || samples.is_some();
+    let observed = observed.then(|| simulate_observed(network, Mode::PerHop, ((packets, flow), samples)));
     // A capture needs one sender alone, whose events are in order of time in either mode.
     let scheme = built.scheme.first().map_or("", String::as_str);
-    let captured = observe.capture.and_then(|acked| capture(&built.network, scheme, acked));
-    let (recorded, capture) = match captured {
-        Some((outcome, capture)) => (recorded.or(Some(outcome)), Some(capture)),
-        None => (recorded, None),
+    let captured = observe.capture.and_then(|acked| capture(network, scheme, acked));
+    let (part, capture) = captured.map_or((None, None), |(outcome, capture)| (Some(outcome), Some(capture)));
+    let (outcome, ((packets, flow), samples)) = match observed {
+        Some(observed) => observed,
+        None => (part.unwrap_or_else(|| simulate(network)), ((None, None), None)),
     };
-    let (outcome, flow) = match index {
-        Some(index) => {
-            let (outcome, traced) = simulate_traced(&built.network, index as u32);
-            let flow = over_time(&built, &outcome, index, traced);
-            (outcome, Some(flow))
-        }
-        None => (recorded.unwrap_or_else(|| simulate(&built.network)), None),
-    };
+    let recording = packets.map(|packets| packets.finish("run").ok_or_else(|| too_many_packets(most))).transpose()?;
     check_stop(stop)?;
     check_deliveries(&built, &outcome)?;
-    let samples = if observe.samples { samples(&built) } else { vec![] };
+    let traced = flow.and_then(|flow| flow.finish(&outcome).pop());
+    let flow = index.zip(traced).map(|(index, traced)| over_time(&built, &outcome, index, traced));
+    let samples = samples.map_or_else(Vec::new, |samples| rows(network, samples.finish(&outcome)));
     Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording, capture })
 }
 
@@ -250,10 +245,9 @@ fn chosen(built: &Built, choice: &FlowChoice) -> Result<usize, Refusal> {
 }
 
 /// Every flow over time, as run number 0.
-fn samples(built: &Built) -> Vec<SampleRow> {
-    let series = simulate_sampled(&built.network);
-    let flows = built.network.flows.iter().zip(&series);
-    flows.flat_map(|(flow, series)| series.rows(0, &flow.name)).collect()
+fn rows(network: &Network, traced: Vec<Traced>) -> Vec<SampleRow> {
+    let flows = network.flows.iter().zip(&traced);
+    flows.flat_map(|(flow, traced)| traced.series.rows(0, &flow.name)).collect()
 }
 
 fn over_time(built: &Built, outcome: &Outcome, index: usize, traced: Traced) -> FlowOverTime {

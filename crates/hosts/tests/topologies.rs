@@ -21,6 +21,7 @@ fn scenario(name: &str) -> Loaded {
 fn result(loaded: &Loaded) -> RunResult {
     run(&Simulator, loaded, &RunOptions { grid: GRID, ..RunOptions::default() }, &Silent)
         .unwrap_or_else(|error| panic!("{error}"))
+        .result
 }
 
 /// Clusters of a group's flows.

@@ -31,6 +31,7 @@ fn built(duration: &str, traffic: &str, seed: u64) -> Built {
 fn result(loaded: &Loaded) -> RunResult {
     run(&Simulator, loaded, &RunOptions { grid: GRID, ..RunOptions::default() }, &Silent)
         .unwrap_or_else(|error| panic!("{error}"))
+        .result
 }
 
 fn seconds(ns: u64) -> f64 {

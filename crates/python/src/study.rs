@@ -6,7 +6,7 @@ use firstflight::memory;
 use firstflight::quantity::{parse_bytes, parse_time};
 use firstflight::scheme::Nanos;
 use firstflight::{
-    Compare, Error, Input, Limits, PathValues, Profile, Run, inferred_path, parse_share, parse_size,
+    Compare, Error, Input, Limits, Made, PathValues, Profile, Run, inferred_path, parse_share, parse_size,
 };
 use firstflight_scenario::quoted;
 use pyo3::prelude::*;
@@ -63,9 +63,8 @@ pub fn run(
         if trace {
             run.check(true, true)?;
         }
-        let result = Box::new(run.execute()?);
-        let samples = if trace { run.samples()? } else { vec![] };
-        let recording = trace.then(|| run.record()).transpose()?;
+        let Made { result, samples, recording } = run.execute_observed(trace, trace)?;
+        let result = Box::new(result);
         chosen.as_ref().map_or(Ok(()), Chosen::check)?;
         Ok(Kind::Run { result, samples, recording })
     })?;

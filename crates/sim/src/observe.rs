@@ -85,6 +85,78 @@ pub trait Observer {
     }
 }
 
+/// An observer that need not be there.
+impl<O: Observer> Observer for Option<O> {
+    const ON: bool = O::ON;
+
+    fn sent(&mut self, at: u64, packet: Seen, retransmission: bool) {
+        self.iter_mut().for_each(|one| one.sent(at, packet, retransmission));
+    }
+
+    fn offered(&mut self, at: u64, link: u32, packet: Seen, passage: Passage) {
+        self.iter_mut().for_each(|one| one.offered(at, link, packet, passage));
+    }
+
+    fn queued(&mut self, at: u64, link: u32, packet: Seen) {
+        self.iter_mut().for_each(|one| one.queued(at, link, packet));
+    }
+
+    fn left(&mut self, at: u64, link: u32, packet: Seen, since: u64, passage: Passage) {
+        self.iter_mut().for_each(|one| one.left(at, link, packet, since, passage));
+    }
+
+    fn arrived(&mut self, at: u64, packet: Seen) {
+        self.iter_mut().for_each(|one| one.arrived(at, packet));
+    }
+
+    fn acted(&mut self, at: u64, flow: u32, sender: &Sender) {
+        self.iter_mut().for_each(|one| one.acted(at, flow, sender));
+    }
+
+    fn is_full(&self) -> bool {
+        self.as_ref().is_some_and(O::is_full)
+    }
+}
+
+/// Two observers of the same run.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const ON: bool = A::ON || B::ON;
+
+    fn sent(&mut self, at: u64, packet: Seen, retransmission: bool) {
+        self.0.sent(at, packet, retransmission);
+        self.1.sent(at, packet, retransmission);
+    }
+
+    fn offered(&mut self, at: u64, link: u32, packet: Seen, passage: Passage) {
+        self.0.offered(at, link, packet, passage);
+        self.1.offered(at, link, packet, passage);
+    }
+
+    fn queued(&mut self, at: u64, link: u32, packet: Seen) {
+        self.0.queued(at, link, packet);
+        self.1.queued(at, link, packet);
+    }
+
+    fn left(&mut self, at: u64, link: u32, packet: Seen, since: u64, passage: Passage) {
+        self.0.left(at, link, packet, since, passage);
+        self.1.left(at, link, packet, since, passage);
+    }
+
+    fn arrived(&mut self, at: u64, packet: Seen) {
+        self.0.arrived(at, packet);
+        self.1.arrived(at, packet);
+    }
+
+    fn acted(&mut self, at: u64, flow: u32, sender: &Sender) {
+        self.0.acted(at, flow, sender);
+        self.1.acted(at, flow, sender);
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.is_full() || self.1.is_full()
+    }
+}
+
 /// Observer that ignores every event.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;

@@ -8,5 +8,5 @@ mod series;
 mod transit;
 
 pub(crate) use journey::journeys;
-pub(crate) use record::record;
-pub(crate) use series::{Traced, most_points, simulate_sampled, simulate_traced};
+pub(crate) use record::PacketRecorder;
+pub(crate) use series::{SeriesRecorder, Traced, most_points};

@@ -5,9 +5,7 @@
 use firstflight_contract::Rate;
 use firstflight_net::link::Passage;
 use firstflight_sim::config::{FlowConfig, Network};
-use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::{Kind, Observer, Seen};
-use firstflight_sim::outcome::{Outcome, simulate_observed};
 use firstflight_sim::packet::{self, Blocks};
 use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::info::CaState;
@@ -175,26 +173,9 @@ impl FlowRecording {
     }
 }
 
-/// Simulates `network` and records all its connections; `schemes` are the labels of their chains. `None` if the connections
-/// send more than `most` packets: the run then stops.
-pub(crate) fn record(
-    network: &Network,
-    name: &str,
-    schemes: &[String],
-    most: u64,
-) -> Option<(Outcome, Recording)> {
-    let flows = network.flows.iter().zip(schemes).map(|(config, scheme)| Watched::new(config, scheme));
-    let recorder = Recorder { flows: flows.collect(), sent: 0, most };
-    let (outcome, recorder) = simulate_observed(network, Mode::PerHop, recorder);
-    if recorder.is_full() {
-        return None;
-    }
-    let flows = recorder.flows.into_iter().map(Watched::finish).collect();
-    Some((outcome, Recording { name: name.into(), flows }))
-}
-
+/// Observer that records all connections. Calls must come in order of time: `Mode::PerHop`.
 #[derive(Clone)]
-struct Recorder {
+pub(crate) struct PacketRecorder {
     flows: Vec<Watched>,
     /// Packets sent by the senders, and how many may be.
     sent: u64,
@@ -359,7 +340,23 @@ fn word(state: CaState) -> &'static str {
     }
 }
 
-impl Recorder {
+impl PacketRecorder {
+    /// Records the connections of the network; `schemes` are the labels of their chains. The run stops if the connections send more
+    /// than `most` packets.
+    pub(crate) fn of(network: &Network, schemes: &[String], most: u64) -> Self {
+        let flows = network.flows.iter().zip(schemes).map(|(config, scheme)| Watched::new(config, scheme));
+        Self { flows: flows.collect(), sent: 0, most }
+    }
+
+    /// The recording of a run of this name; `None` if the run stopped for want of room.
+    pub(crate) fn finish(self, name: &str) -> Option<Recording> {
+        if self.is_full() {
+            return None;
+        }
+        let flows = self.flows.into_iter().map(Watched::finish).collect();
+        Some(Recording { name: name.into(), flows })
+    }
+
     /// Packets of the same direction; `None` for a datagram.
     fn transit(&mut self, packet: Seen) -> Option<&mut Transit<Stamps>> {
         // A datagram has the number of its source, and a run may have no connection.
@@ -372,7 +369,7 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
+impl Observer for PacketRecorder {
     const ON: bool = true;
 
     fn sent(&mut self, at: u64, packet: Seen, retransmission: bool) {
@@ -433,6 +430,8 @@ mod tests {
     use crate::network::build;
     use firstflight_contract::Nanos;
     use firstflight_scenario::parse;
+    use firstflight_sim::engine::Mode;
+    use firstflight_sim::outcome::simulate_observed;
 
     const MS: u64 = 1_000_000;
 
@@ -441,8 +440,9 @@ mod tests {
             format!("[path]\nrtt = \"100 ms\"\n{path}\n[packet]\nsize = \"1000 B\"\n[[flow]]\n{flow}\n");
         let loaded = parse(&text, "test.toml").expect("a valid scenario");
         let built = build(&loaded.scenario, 1, Nanos::from_secs(1)).expect("the simulator can run it");
-        let recorded = record(&built.network, "test", &built.scheme, u64::MAX);
-        let (_, mut recording) = recorded.expect("room for all");
+        let recorder = PacketRecorder::of(&built.network, &built.scheme, u64::MAX);
+        let (_, recorder) = simulate_observed(&built.network, Mode::PerHop, recorder);
+        let mut recording = recorder.finish("test").expect("room for all");
         recording.flows.remove(0)
     }
 

@@ -7,9 +7,8 @@ use firstflight_net::link::Passage;
 use firstflight_net::serialisation::transmission;
 use firstflight_results::Series;
 use firstflight_sim::config::{LinkConfig, Network};
-use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::{Kind, Observer, Seen};
-use firstflight_sim::outcome::{Outcome, simulate_observed};
+use firstflight_sim::outcome::Outcome;
 use firstflight_sim::sender::Sender;
 
 /// Most points of the series of one flow. At this number every other point is dropped and the spacing doubled.
@@ -29,36 +28,14 @@ pub(crate) struct Traced {
     pub(crate) retransmits_s: Vec<f64>,
 }
 
-/// Simulates `network` and records one of its flows and the queue of its first link.
-pub(crate) fn simulate_traced(network: &Network, flow: u32) -> (Outcome, Traced) {
-    let (outcome, mut traced) = simulate_recorded(network, flow, 1, MOST_POINTS);
-    (outcome, traced.pop().expect("one flow was recorded"))
-}
-
-/// Simulates `network` and records every flow, and the queue of its first link.
-pub(crate) fn simulate_sampled(network: &Network) -> Vec<Series> {
-    let flows = network.flows.len();
-    let (_, traced) = simulate_recorded(network, 0, flows as u32, most_points(flows));
-    traced.into_iter().map(|traced| traced.series).collect()
-}
-
 /// Most points of each of `flows` flows.
 pub(crate) fn most_points(flows: usize) -> usize {
     (MOST_POINTS_OF_ALL / flows.max(1)).clamp(FEWEST_POINTS, MOST_POINTS)
 }
 
-/// Records `count` flows from `first` on.
-fn simulate_recorded(network: &Network, first: u32, count: u32, most: usize) -> (Outcome, Vec<Traced>) {
-    // With one event per hop, calls come in order of time.
-    let recorder = Recorder::new(&network.links[0], first, count, most);
-    let (outcome, recorder) = simulate_observed(network, Mode::PerHop, recorder);
-    let recorded = outcome.flows[first as usize..].iter().zip(recorder.flows);
-    let traced = recorded.map(|(flow, recorded)| recorded.finish(flow.start.unwrap_or(0))).collect();
-    (outcome, traced)
-}
-
+/// Observer that records flows over time, and the queue of the first link. Calls must come in order of time: `Mode::PerHop`.
 #[derive(Clone)]
-struct Recorder {
+pub(crate) struct SeriesRecorder {
     /// Number of the first recorded flow; the others follow it.
     first: u32,
     flows: Vec<Recorded>,
@@ -127,7 +104,24 @@ impl Recorded {
     }
 }
 
-impl Recorder {
+impl SeriesRecorder {
+    /// Records one flow of the network.
+    pub(crate) fn of_flow(network: &Network, flow: u32) -> Self {
+        Self::new(&network.links[0], flow, 1, MOST_POINTS)
+    }
+
+    /// Records every flow of the network.
+    pub(crate) fn of_all(network: &Network) -> Self {
+        let flows = network.flows.len();
+        Self::new(&network.links[0], 0, flows as u32, most_points(flows))
+    }
+
+    /// The recorded flows of a run with this outcome.
+    pub(crate) fn finish(self, outcome: &Outcome) -> Vec<Traced> {
+        let recorded = outcome.flows[self.first as usize..].iter().zip(self.flows);
+        recorded.map(|(flow, recorded)| recorded.finish(flow.start.unwrap_or(0))).collect()
+    }
+
     fn new(link: &LinkConfig, first: u32, count: u32, most: usize) -> Self {
         Self {
             first,
@@ -163,7 +157,7 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
+impl Observer for SeriesRecorder {
     const ON: bool = true;
 
     fn sent(&mut self, at: u64, packet: Seen, retransmission: bool) {
