@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use firstflight_contract::Nanos;
+use firstflight_document::seconds::Seconds;
 use firstflight_paths::{Group, Grouping};
-use firstflight_scenario::seconds::Seconds;
 use serde::Serialize;
 
 use super::Request;
@@ -77,6 +77,34 @@ pub fn analyse(
     let mut study = Study::new(windows, grouping.clone());
     requests.into_iter().for_each(|request| study.add(request));
     study.finish()
+}
+
+/// Studies of several windows, each by itself: all those that are shorter than the log have a result.
+#[derive(Clone, Debug)]
+pub struct Windows(Vec<Study>);
+
+impl Windows {
+    /// A study of each of these windows without requests.
+    pub fn new(windows: &[Nanos], grouping: &Grouping) -> Self {
+        Self(windows.iter().map(|window| Study::new(&[*window], grouping.clone())).collect())
+    }
+
+    /// Adds the next request, as [`Study::add`] does.
+    pub fn add(&mut self, request: Request) {
+        self.0.iter_mut().for_each(|study| study.add(request));
+    }
+
+    /// Returns the results of the windows that are shorter than the log.
+    ///
+    /// # Errors
+    /// [`TooShort`] if there is none.
+    pub fn finish(&self) -> Result<Vec<WindowShare>, TooShort> {
+        let (found, short): (Vec<_>, Vec<_>) = self.0.iter().map(Study::finish).partition(Result::is_ok);
+        match short.into_iter().next() {
+            Some(Err(error)) if found.is_empty() => Err(error),
+            _ => Ok(found.into_iter().flatten().flat_map(|analysis| analysis.windows).collect()),
+        }
+    }
 }
 
 /// [`analyse`] in steps: one call of [`Study::add`] per request.
@@ -370,6 +398,36 @@ mod tests {
         }
         // From 189 s to 199 s.
         assert_eq!((study.recent.len(), study.newest.len()), (11, 11));
+    }
+
+    fn each(
+        windows: &[u64],
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<Vec<WindowShare>, TooShort> {
+        let mut windows = Windows::new(&self::windows(windows), &Grouping::default());
+        requests.into_iter().for_each(|request| windows.add(request));
+        windows.finish()
+    }
+
+    #[test]
+    fn windows_by_themselves_have_a_result_if_they_are_shorter_than_the_log() {
+        // Hosts 1, 2, 3 of a network in turn, one request a second for 100 s: all of the 40 requests after the first minute come
+        // from a network that was seen. The longer windows do not fit.
+        let one = |i: u64| request(1_700_000_000 + i, &format!("10.0.0.{}", i % 3 + 1), None);
+        let found = each(&[60, 300, 600, 1800], (0..100).map(one)).expect("long enough");
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].requests, found[0].seen), (40, 1.0));
+
+        // Each of 250 networks sends one request every 2500 s. Ten seconds apart: 6 networks in a minute and its end,
+        // 30 min / 10 s + 1 in half an hour.
+        let rare = |i: u64| request(10 * i, &format!("10.0.{}.{}", i % 250, i % 7), None);
+        let found = each(&[60, 300, 600, 1800], (0..2000).map(rare)).expect("long enough");
+        assert_eq!(found.len(), 4);
+        assert_eq!(found[3].seen, 0.0);
+        assert_eq!((found[0].held_median, found[3].held_median), (7, 181));
+
+        let short = each(&[60, 300], (0..3).map(one)).expect_err("it is refused");
+        assert_eq!(short.to_string(), "the log spans 2 s; expected more than the longest window, 60 s");
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod analysis;
 mod read;
 mod synthetic;
 
-pub use analysis::{Analysis, Study, TooShort, Truth, WindowShare, analyse};
+pub use analysis::{Analysis, Study, TooShort, Truth, WindowShare, Windows, analyse};
 pub use read::{Format, Keep, Log, LogError, Passed, Reason};
 pub use synthetic::{Invalid, Synthetic};
 

@@ -8,8 +8,8 @@ use std::collections::BinaryHeap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use firstflight_contract::Nanos;
+use firstflight_document::seconds::Seconds;
 use firstflight_random::{Dist, Stream};
-use firstflight_scenario::seconds::Seconds;
 
 use super::Request;
 

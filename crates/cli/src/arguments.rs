@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
-use firstflight_scenario::{Error, clipped, nearest};
+use firstflight_document::{Error, clipped, nearest};
 
 use crate::cli::Cli;
 use crate::failure::{Failure, wrong_at};

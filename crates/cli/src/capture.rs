@@ -1,8 +1,8 @@
 //! `firstflight capture`: the command that captures a server's traffic.
 
 use clap::Args;
-use firstflight_scenario::quantity::{parse_time, show_time};
-use firstflight_scenario::quoted;
+use firstflight_document::quantity::{parse_time, show_time};
+use firstflight_document::quoted;
 
 use crate::arguments::whole;
 use crate::compare::shell_word;

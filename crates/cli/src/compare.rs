@@ -8,8 +8,9 @@ use clap::Args;
 use firstflight::{Input, PathValues, Simulator, compare, files, parse_size};
 use firstflight_compare::advice::how::deployable;
 use firstflight_compare::{DEFAULT_STARTUPS, Limits, default_candidates, default_startups};
+use firstflight_document::{clipped, nearest, quoted};
 use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
-use firstflight_scenario::{Candidate, Profile, clipped, nearest, quoted};
+use firstflight_scenario::{Candidate, Profile};
 use firstflight_schemes::catalogue::Schemes;
 
 use crate::arguments::{SEEDS, one_of, whole};

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
-use firstflight_scenario::Error;
+use firstflight_document::Error;
 
 /// A failure, from which `main` makes a message and an exit code.
 #[derive(Debug)]

@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use firstflight_daemon::Client;
+use firstflight_document::file;
 use firstflight_report::Folder;
-use firstflight_scenario::file;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, wrong_at};

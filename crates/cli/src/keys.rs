@@ -1,8 +1,9 @@
 //! Options that correspond to keys of the scenario format. The builder of scenarios reads them, so that values have the
 //! same meaning and the same errors as in a file.
 
+use firstflight_document::{Error, clipped};
+use firstflight_scenario::Scenario;
 use firstflight_scenario::build::Builder;
-use firstflight_scenario::{Error, Scenario, clipped};
 
 use crate::failure::Failure;
 

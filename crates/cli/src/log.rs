@@ -8,9 +8,9 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use firstflight_accesslog::{Analysis, Format, Grouping, Keep, Log, Passed, Request, Study, WindowShare};
 use firstflight_contract::Nanos;
+use firstflight_document::quantity::{parse_time, show_time};
+use firstflight_document::{file, quoted};
 use firstflight_hosts::progress::Progress;
-use firstflight_scenario::quantity::{parse_time, show_time};
-use firstflight_scenario::{file, quoted};
 use serde::Serialize;
 
 use crate::arguments::whole;

@@ -1,8 +1,8 @@
 //! The option `--memory` of the commands that run scenarios, and the refusals of work that takes more.
 
 use clap::Args;
-use firstflight_scenario::quantity::parse_bytes;
-use firstflight_scenario::{Error, quoted};
+use firstflight_document::quantity::parse_bytes;
+use firstflight_document::{Error, quoted};
 
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;

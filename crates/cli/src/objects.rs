@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use firstflight_bpf::KernelScheme;
-use firstflight_scenario::clipped;
+use firstflight_document::clipped;
 use firstflight_schemes::catalogue::Schemes;
 
 use crate::failure::{Failure, wrong_at};

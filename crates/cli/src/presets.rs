@@ -1,8 +1,8 @@
 //! `firstflight presets`: the list of path presets.
 
 use clap::Args;
+use firstflight_document::quantity::{show_bytes, show_rate, show_time};
 use firstflight_scenario::preset::{PRESETS, Preset, preset};
-use firstflight_scenario::quantity::{show_bytes, show_rate, show_time};
 use firstflight_scenario::{Limit, Network, Path};
 use serde::Serialize;
 

@@ -5,6 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use firstflight_document::file::open;
+use firstflight_document::{clipped, nearest, quoted};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_report::Folder;
 use firstflight_report::reproduction::{
@@ -18,8 +20,6 @@ use firstflight_reproduce::library::{Library, Paper};
 use firstflight_reproduce::readings::{Scores, score};
 use firstflight_reproduce::run::{Selection, Store, definitions, run, version};
 use firstflight_reproduce::sequential::{Replications, next};
-use firstflight_scenario::file::open;
-use firstflight_scenario::{clipped, nearest, quoted};
 use firstflight_sweep::Damage;
 use serde::de::DeserializeOwned;
 

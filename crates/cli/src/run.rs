@@ -4,16 +4,17 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use firstflight::{Made, Run};
 use firstflight::recording::Recording;
+use firstflight::{Made, Run};
 use firstflight_contract::Nanos;
+use firstflight_document::quantity::parse_time;
+use firstflight_document::quoted;
 use firstflight_report::{Folder, printable, stage_tables, stage_traces};
 use firstflight_results::{
     FlowMeans, FlowResult, LinkMeans, LinkResult, Mean, RunMeans, RunResult, SampleRow,
 };
 use firstflight_scenario::preset::preset;
-use firstflight_scenario::quantity::parse_time;
-use firstflight_scenario::{Loaded, load_with, quoted};
+use firstflight_scenario::{Loaded, load_with};
 use firstflight_schemes::catalogue::Schemes;
 
 use crate::arguments::{SEEDS, whole};

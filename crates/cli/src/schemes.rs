@@ -4,11 +4,10 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use std::sync::LazyLock;
 
 use firstflight_contract::Role;
+use firstflight_document::{Error, Problem, nearest, quoted};
 use firstflight_scenario::candidate::{SETTINGS, split};
 use firstflight_scenario::scheme::{labels_of, parse_phases_with};
-use firstflight_scenario::{
-    Candidate, Error, PhaseSpec, Problem, Profile, SchemeSpec, Settings, nearest, quoted,
-};
+use firstflight_scenario::{Candidate, PhaseSpec, Profile, SchemeSpec, Settings};
 
 use firstflight_compare::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS, present};
 use firstflight_schemes::catalogue::Schemes;

@@ -5,11 +5,12 @@ use std::io::{self, BufRead, Read, Write};
 
 use clap::Args;
 use firstflight_contract::Nanos;
+use firstflight_document::quantity::{Amount, parse_bytes};
+use firstflight_document::quoted;
 use firstflight_hosts::driven::Driven;
 use firstflight_hosts::network::build;
 use firstflight_scenario::build::{Flow, Packet, Path};
-use firstflight_scenario::quantity::{Amount, parse_bytes};
-use firstflight_scenario::{Profile, Recovery, Scenario, quoted};
+use firstflight_scenario::{Profile, Recovery, Scenario};
 use firstflight_script::{Error, LONGEST, MSS};
 use firstflight_sim::config::FlowConfig;
 

@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 32] = [
+const LAYERS: [(&str, &[&str]); 33] = [
     ("contract", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
+    ("document", &["contract"]),
     ("random", &["contract"]),
     ("net", &["contract", "random"]),
     ("capture", &["contract"]),
     ("results", &["contract"]),
     ("paths", &["contract", "schemes"]),
-    ("scenario", &["contract", "host", "random", "schemes"]),
-    ("gateway", &["contract", "schemes", "paths", "scenario", "accesslog"]),
+    ("scenario", &["contract", "document", "host", "random", "schemes"]),
+    ("gateway", &["contract", "document", "paths", "schemes"]),
     ("hooks", &["contract", "gateway", "paths"]),
     ("daemon", &["contract", "capture", "gateway", "hooks", "paths"]),
     ("anyscenario", &["contract", "schemes", "scenario"]),
@@ -25,7 +26,7 @@ const LAYERS: [(&str, &[&str]); 32] = [
     ("bpf", &["contract", "schemes"]),
     ("quic", &["contract", "host", "schemes", "scenario"]),
     // Its object's Rust side, bpf/face, is on contract, host and schemes alone.
-    ("kernel", &["contract", "host", "schemes", "scenario", "kernel-face"]),
+    ("kernel", &["contract", "document", "host", "schemes", "kernel-face"]),
     ("sim", &["contract", "host", "schemes", "net", "paths", "random"]),
     (
         "hosts",
@@ -42,16 +43,17 @@ const LAYERS: [(&str, &[&str]); 32] = [
         "firstflight",
         &["contract", "schemes", "net", "capture", "scenario", "results", "hosts", "sweep", "compare"],
     ),
-    ("accesslog", &["contract", "paths", "random", "scenario"]),
-    ("reproduce", &["contract", "schemes", "scenario", "results", "accesslog", "hosts", "sweep"]),
+    ("accesslog", &["contract", "document", "paths", "random"]),
+    ("reproduce", &["contract", "document", "schemes", "scenario", "results", "accesslog", "hosts", "sweep"]),
     ("report", &["results", "hosts", "sweep", "reproduce"]),
     ("playground", &["firstflight", "report"]),
-    ("python", &["firstflight", "bpf", "results", "scenario", "report"]),
+    ("python", &["firstflight", "bpf", "document", "results", "scenario", "report"]),
     (
         "cli",
         &[
             "firstflight",
             "contract",
+            "document",
             "schemes",
             "net",
             "paths",

@@ -69,7 +69,8 @@ fn the_period_of_aggregates_is_found_if_data_follows_the_handshake_at_once() {
 fn aggregates_have_the_rate_and_the_period_asked_for() {
     // 37.2 Mbit/s are 15.5 packets of 1500 bytes in 5 ms: 15 and 16 by turns.
     let times = |late| {
-        let scenario = Kind::Aggregating.model().scenario(&[37.2e6, 0.03, 300.0, 5e-3], &base(1), Some(late), 1);
+        let scenario =
+            Kind::Aggregating.model().scenario(&[37.2e6, 0.03, 300.0, 5e-3], &base(1), Some(late), 1);
         let Network::Graph(graph) = scenario.network else { panic!("a path is a graph") };
         let trace = graph.links[0].trace.clone().expect("a trace");
         let Schedule::Opportunities(times) = trace.schedule.as_ref() else { panic!("a trace of packets") };

@@ -213,8 +213,10 @@ impl Explanation {
 
     /// Quantiles 2.5, 50 and 97.5 % of a value over the paths that have it; `None` if less than half of the weight does.
     pub fn value(&self, value: Value) -> Option<[f64; 3]> {
-        let having =
-            self.paths.iter().filter_map(|path| Some((path.kind.model().value(value, &path.values)?, path.weight)));
+        let having = self
+            .paths
+            .iter()
+            .filter_map(|path| Some((path.kind.model().value(value, &path.values)?, path.weight)));
         let mut having: Vec<(f64, f64)> = having.collect();
         if having.iter().map(|(_, weight)| weight).sum::<f64>() < 0.5 {
             return None;

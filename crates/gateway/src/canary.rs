@@ -549,7 +549,7 @@ impl Rules {
             }
             let time = match time.trim() {
                 "" => None,
-                time => match firstflight_scenario::quantity::parse_time(time) {
+                time => match firstflight_document::quantity::parse_time(time) {
                     Ok(time) if time > Nanos::ZERO => Some(Span(time)),
                     Ok(_) => return Err((format!("\"{time}\" is no time of a step"), "a time above zero")),
                     Err(_) => return Err((format!("\"{time}\" is no time of a step"), EXPECTED)),

@@ -42,6 +42,6 @@ pub use plan::{Limits, Plan, Start};
 pub use settings::{Changed, MOST, Mode, Override, Policy, STOCK, Settings};
 pub use share::{Acceptance, Keys, Known, LONGEST_RECORD, Observation, PLACES, Refused, Remote, Signer};
 pub use state::{Restore, STATE_VERSION, StateError, seal, unsealed};
-pub use survey::{Found, Judged, Sized, Survey, survey, typical};
+pub use survey::{Found, Judged, Sized, Survey, typical};
 pub use transfer::{Rule, Transfer, TransferPlan};
 pub use trial::{CLASSES, Harm, HarmKind, Verdict, class};

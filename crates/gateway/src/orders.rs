@@ -9,8 +9,8 @@ use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_contract::Nanos;
+use firstflight_document::calendar;
 use firstflight_paths::Prefix;
-use firstflight_scenario::calendar;
 
 use crate::settings::Override;
 

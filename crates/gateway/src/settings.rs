@@ -4,8 +4,8 @@ use core::fmt;
 use core::ops::RangeInclusive;
 
 use firstflight_contract::Nanos;
+use firstflight_document::quantity::show_time;
 use firstflight_paths::Prefix;
-use firstflight_scenario::quantity::show_time;
 use serde::{Deserialize, Serialize};
 
 use crate::serial;

@@ -2,7 +2,6 @@
 
 use core::net::IpAddr;
 
-use firstflight_accesslog::{Grouping, Request, Study, TooShort, WindowShare};
 use firstflight_contract::Nanos;
 use serde::Serialize;
 
@@ -12,15 +11,12 @@ use crate::gateway::Gateway;
 use crate::settings::{Mode, STOCK, Settings};
 
 /// Result of a survey.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     /// Requests.
     pub requests: u64,
     /// Time from the first request to the last, seconds.
     pub span_s: f64,
-    /// For each window that is shorter than the log or the capture: the share of requests whose network sent another one, and the number
-    /// of networks.
-    pub windows: Vec<WindowShare>,
     /// Share of the requests that came while their network had a plan. A request without a measurement counts as a sample
     /// of 40 segments, or of its size if that is less: an upper bound, because not every real sample allows a plan.
     pub hits: f64,
@@ -65,7 +61,6 @@ pub struct Judged {
 #[derive(Clone, Debug)]
 pub struct Survey {
     gateway: Gateway,
-    studies: Vec<(Nanos, Study)>,
     /// Time of the first request; the gateway's clock shows a second then.
     first: Option<Nanos>,
     last: Nanos,
@@ -95,13 +90,10 @@ const SWEEP: Nanos = Nanos::from_secs(60);
 const REVIEWS: u64 = 4;
 
 impl Survey {
-    /// A survey without requests, for a gateway with these settings and for these windows.
-    pub fn new(settings: &Settings, windows: &[Nanos]) -> Self {
-        let (v4, v6) = settings.bits;
-        let study = |window: &Nanos| (*window, Study::new(&[*window], Grouping::bits(v4, v6)));
+    /// A survey without requests, for a gateway with these settings.
+    pub fn new(settings: &Settings) -> Self {
         Self {
             gateway: Gateway::new(Settings { mode: Mode::Observe, ..settings.clone() }),
-            studies: windows.iter().map(study).collect(),
             first: None,
             last: Nanos::ZERO,
             swept: (Nanos::ZERO, 0),
@@ -148,9 +140,6 @@ impl Survey {
         let first = *self.first.get_or_insert(at);
         self.last = at;
         self.requests += 1;
-        for (_, study) in &mut self.studies {
-            study.add(Request { at, client, bytes: None, bottleneck: None });
-        }
         let now = at - first + BEGIN;
         self.swept.1 += 1;
         if now >= self.swept.0 + SWEEP && REVIEWS * self.swept.1 >= self.gateway.prefixes() as u64 {
@@ -181,31 +170,15 @@ impl Survey {
     }
 
     /// The result.
-    ///
-    /// # Errors
-    /// [`TooShort`] if the requests do not span more than the shortest window, and have no measurements, which are a result
-    /// without windows.
-    pub fn finish(mut self) -> Result<Found, TooShort> {
+    pub fn finish(mut self) -> Found {
         if let Some(first) = self.first {
             self.gateway.sweep(self.last - first + BEGIN);
         }
         self.count();
-        let mut windows = vec![];
-        let mut short = None;
-        for (_, study) in &self.studies {
-            match study.finish() {
-                Ok(analysis) => windows.extend(analysis.windows),
-                Err(error) => short = short.or(Some(error)),
-            }
-        }
-        if let (true, false, Some(error)) = (windows.is_empty(), self.measured, short) {
-            return Err(error);
-        }
         let span = self.last.saturating_sub(self.first.unwrap_or_default());
-        Ok(Found {
+        Found {
             requests: self.requests,
             span_s: span.0 as f64 / 1e9,
-            windows,
             hits: if self.requests == 0 { 0.0 } else { self.hits as f64 / self.requests as f64 },
             sized: (self.sized[0] > 0).then(|| {
                 let [requests, larger, hits] = self.sized;
@@ -220,21 +193,8 @@ impl Survey {
                 let (connections, wrong) = self.judged;
                 Judged { prefixes, disagree, connections, wrong }
             }),
-        })
+        }
     }
-}
-
-/// Surveys requests, in order of time, for windows of 1, 5, 10 and 30 minutes.
-///
-/// # Errors
-/// [`TooShort`] if the requests do not span more than a minute.
-pub fn survey(
-    requests: impl IntoIterator<Item = (Nanos, IpAddr)>,
-    settings: &Settings,
-) -> Result<Found, TooShort> {
-    let mut survey = Survey::new(settings, &[60, 300, 600, 1800].map(Nanos::from_secs));
-    requests.into_iter().for_each(|(at, client)| survey.add(at, client, None));
-    survey.finish()
 }
 
 /// The same connection with a response of this size: it shows no more than it carried.

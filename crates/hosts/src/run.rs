@@ -36,7 +36,14 @@ pub struct RunOptions {
 impl Default for RunOptions {
     /// One run under the scenario's seed, deliveries at each second, within [`memory::DEFAULT`].
     fn default() -> Self {
-        Self { runs: 1, seed: None, grid: Nanos::from_secs(1), memory: memory::DEFAULT, packets: false, samples: false }
+        Self {
+            runs: 1,
+            seed: None,
+            grid: Nanos::from_secs(1),
+            memory: memory::DEFAULT,
+            packets: false,
+            samples: false,
+        }
     }
 }
 

@@ -182,7 +182,8 @@ fn run(
         Some(observed) => observed,
         None => (part.unwrap_or_else(|| simulate(network)), ((None, None), None)),
     };
-    let recording = packets.map(|packets| packets.finish("run").ok_or_else(|| too_many_packets(most))).transpose()?;
+    let recording =
+        packets.map(|packets| packets.finish("run").ok_or_else(|| too_many_packets(most))).transpose()?;
     check_stop(stop)?;
     check_deliveries(&built, &outcome)?;
     let traced = flow.and_then(|flow| flow.finish(&outcome).pop());

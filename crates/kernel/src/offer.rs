@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::{Beginning, Declaration, Role, Signals, StartupExit};
+use firstflight_document::nearest;
 use firstflight_kernel_face::{FAULTS, LASTS, Member, STARTUPS};
-use firstflight_scenario::nearest;
 use flate2::read::GzDecoder;
 use libbpf_rs::{
     ErrorKind, Link, MapCore as _, MapFlags, MapHandle, ObjectBuilder, OpenObject, PrintLevel,

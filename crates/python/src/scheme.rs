@@ -12,7 +12,7 @@ use firstflight::scheme::{
 };
 use firstflight::{Candidate, Error, Profile};
 use firstflight_bpf::KernelScheme;
-use firstflight_scenario::quoted;
+use firstflight_document::quoted;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};

@@ -8,7 +8,7 @@ use firstflight::scheme::Nanos;
 use firstflight::{
     Compare, Error, Input, Limits, Made, PathValues, Profile, Run, inferred_path, parse_share, parse_size,
 };
-use firstflight_scenario::quoted;
+use firstflight_document::quoted;
 use pyo3::prelude::*;
 
 use crate::error::raised;

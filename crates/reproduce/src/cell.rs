@@ -1,8 +1,9 @@
 //! The cells of an experiment: a scenario or a synthetic log at every combination of the points of its axes.
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::quantity::parse_time;
-use firstflight_scenario::{Scenario, nearest};
+use firstflight_document::nearest;
+use firstflight_document::quantity::parse_time;
+use firstflight_scenario::Scenario;
 use firstflight_sweep::{Document, Sweep, digest, work, wrong};
 
 use crate::PaperError;

@@ -1,6 +1,6 @@
 //! Claims of a paper, as statements about metrics.
 
-use firstflight_scenario::nearest;
+use firstflight_document::nearest;
 use serde::{Deserialize, Serialize};
 
 use crate::expression::{Chain, Relation, parse};

@@ -24,5 +24,5 @@ pub mod target;
 pub mod words;
 
 pub use experiment::Experiment;
-pub use firstflight_scenario::Error as PaperError;
+pub use firstflight_document::Error as PaperError;
 pub use metric::{Metric, Over, Take};

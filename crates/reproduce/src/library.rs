@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use firstflight_scenario::file::read_text;
-use firstflight_scenario::nearest;
+use firstflight_document::file::read_text;
+use firstflight_document::nearest;
 use firstflight_sweep::wrong;
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;

@@ -2,7 +2,7 @@
 
 use firstflight_accesslog::{Analysis, Grouping, Synthetic, analyse};
 use firstflight_contract::Nanos;
-use firstflight_scenario::quantity::parse_time;
+use firstflight_document::quantity::parse_time;
 use serde::Deserialize;
 
 /// Settings of a log, and of its analysis.

@@ -7,10 +7,11 @@ mod time;
 
 use firstflight_accesslog::{Analysis, WindowShare};
 use firstflight_contract::{Exit, Nanos};
+use firstflight_document::nearest;
+use firstflight_document::quantity::parse_time;
+use firstflight_document::seconds::Seconds;
 use firstflight_results::RunResult;
-use firstflight_scenario::quantity::parse_time;
-use firstflight_scenario::seconds::Seconds;
-use firstflight_scenario::{Scenario, nearest};
+use firstflight_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
 use crate::observe::Registers;

@@ -8,11 +8,11 @@ use std::fmt::Write;
 use firstflight_schemes::catalogue::Schemes;
 
 use crate::choices::IdleRestart;
-use crate::error::Error;
 use crate::limits;
 use crate::model::FlowGroup;
 use crate::profile::Profile;
 use crate::scheme::{BUILT_IN, SchemeSpec};
+use firstflight_document::Error;
 
 /// A scheme, and the settings in which it differs from the stack.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,10 +13,10 @@ use crate::model::{
     Codel, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Policer, Processor,
     Queue, Reads, Red, Reorder, Rounds, Router, Scenario, Shaper, Source, Start, UdpSource,
 };
-use crate::quantity::{show_bytes, show_rate, show_time};
 use crate::scheme::SchemeSpec;
 use crate::trace::LinkTrace;
-use crate::tree::{Tree, Value};
+use firstflight_document::quantity::{show_bytes, show_rate, show_time};
+use firstflight_document::{Tree, Value};
 use firstflight_random::Dist;
 
 impl Scenario {
@@ -99,7 +99,7 @@ fn nodes_and_links(graph: &Graph, root: &mut Tree) {
 fn supply(own: Rate, trace: Option<&LinkTrace>, out: &mut Tree) {
     match trace {
         None => out.set("rate", rate(own)),
-        Some(trace) => out.set("trace", Value::Trace(trace.clone())),
+        Some(trace) => out.set("trace", Value::own(trace.clone())),
     }
 }
 
@@ -171,9 +171,9 @@ fn traffic(flow: &FlowGroup, out: &mut Tree) {
 /// The keys `startup` and `avoidance` of a chain.
 pub(crate) fn scheme(scheme: &SchemeSpec, out: &mut Tree) {
     let (last, before) = scheme.phases().split_last().expect("a scheme has phases");
-    let mut before: Vec<_> = before.iter().cloned().map(Value::Phase).collect();
+    let mut before: Vec<_> = before.iter().cloned().map(Value::own).collect();
     if last.role() == Role::Standalone {
-        before.push(Value::Phase(last.clone()));
+        before.push(Value::own(last.clone()));
     }
     match <[Value; 1]>::try_from(before) {
         Ok([one]) => out.set("startup", one),
@@ -182,7 +182,7 @@ pub(crate) fn scheme(scheme: &SchemeSpec, out: &mut Tree) {
         Err(several) => out.set("startup", Value::array(several)),
     }
     if last.role() != Role::Standalone {
-        out.set("avoidance", Value::Phase(last.clone()));
+        out.set("avoidance", Value::own(last.clone()));
     }
 }
 

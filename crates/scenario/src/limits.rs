@@ -1,25 +1,17 @@
 //! Largest valid values of the format. They are far above those of experiments, and keep every product of two of them
 //! within the integers that hold it.
 
-use firstflight_contract::{Nanos, Rate};
+use firstflight_contract::Nanos;
+pub use firstflight_document::limits::*;
 use firstflight_random::Quantity;
 
-/// A file, bytes.
-pub const FILE: u64 = 4 << 20;
+// A distribution gives no value that its key could not have.
+const _: () = assert!(<u64 as Quantity>::MOST == BYTES && <Nanos as Quantity>::MOST.0 == TIME.0);
+
 /// A trace of a link, bytes.
 pub const TRACE: u64 = 64 << 20;
-/// A rate; the smallest is 1 bit/s.
-pub const RATE: Rate = Rate(100_000_000_000_000);
-/// Any time.
-pub const TIME: Nanos = <Nanos as Quantity>::MOST;
 /// A run without a duration; a connection over a dead path would retry for ever.
 pub const RUN: Nanos = Nanos::from_secs(4 * 3_600);
-/// A propagation delay, one way or both.
-pub const DELAY: Nanos = Nanos::from_secs(3_600);
-/// A size, bytes.
-pub const BYTES: u64 = <u64 as Quantity>::MOST;
-/// A number of packets.
-pub const PACKETS: u64 = 1_000_000_000_000;
 /// A window, full packets: the simulator's SACK blocks count no further.
 pub const WINDOW: u64 = 1_000_000;
 /// Packets that one connection sends: the simulator numbers them in 32 bits.
@@ -30,15 +22,12 @@ pub const COUNT: f64 = <f64 as Quantity>::MOST;
 pub const QUEUE: u64 = u32::MAX as u64;
 /// The bytes that a flow's queue sends in its turn.
 pub const QUANTUM: u64 = u32::MAX as u64;
-/// A buffer, millionths of a bandwidth-delay product.
-pub const BDP_MILLIONTHS: u64 = 1_000_000_000;
 /// A packet on the wire, bytes: the largest IPv4 packet.
 pub const PACKET: u64 = 65_535;
 /// TCP flows of a scenario, all groups together.
 pub const FLOWS: u64 = 100_000;
 /// Transfers of one connection.
 pub const ROUNDS: u64 = 100_000;
-
 /// Most ACKs that may wait for the processor of a sending host.
 pub const BACKLOG: u64 = 1_000_000;
 /// Connections over which one flow is split.
@@ -57,8 +46,6 @@ pub const PAIRS: u64 = 500;
 pub const FLOW_QUEUES: u64 = 65_536;
 /// The cost of a link.
 pub const COST: u64 = 1_000_000_000_000_000;
-/// A name, characters.
-pub const NAME: usize = 64;
 /// The name of a link, characters: the names of two nodes, and a number.
 pub const LINK_NAME: usize = 160;
 /// Phases of a scheme.

@@ -1,7 +1,7 @@
 //! Well-known paths, by name. Each is a scenario file without traffic that cites the sources of its values.
 
-use crate::error::Error;
 use crate::read::{Loaded, parse};
+use firstflight_document::Error;
 
 /// A named path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

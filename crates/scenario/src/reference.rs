@@ -3,16 +3,17 @@
 use core::fmt::Write;
 
 use firstflight_contract::Role;
+pub use firstflight_document::reference::{renew, tables};
 
-use crate::format::{Absent, Kind, SECTIONS, Section};
+use crate::format::SECTIONS;
 use crate::model::{Growth, Network};
 use crate::preset::PRESETS;
 use crate::profile::{InitialWindow, Profile, Stack};
-use crate::quantity::{
-    BDP_UNITS, BYTE_UNITS, PACKET_UNITS, RATE_UNITS, TIME_UNITS, show_bytes, show_rate, show_time,
-};
 use crate::scheme::labels_of;
 use crate::{Limit, limits};
+use firstflight_document::quantity::{
+    BDP_UNITS, BYTE_UNITS, PACKET_UNITS, RATE_UNITS, TIME_UNITS, show_bytes, show_rate, show_time,
+};
 
 /// The page with every generated part renewed, between its `<!-- generated: name -->` and `<!-- end -->` lines.
 ///
@@ -21,25 +22,6 @@ use crate::{Limit, limits};
 pub fn refresh(page: &str) -> String {
     renew(page, part)
 }
-
-/// The same with the parts of another page, by name.
-///
-/// # Panics
-/// If an end is missing.
-pub fn renew(page: &str, part: impl Fn(&str) -> String) -> String {
-    let mut out = String::new();
-    let mut rest = page;
-    while let Some((before, from)) = rest.split_once(OPEN) {
-        let (name, after) = from.split_once(" -->\n").expect("a generated part is named on one line");
-        let (_, after) = after.split_once(CLOSE).expect("a generated part ends");
-        let _ = write!(out, "{before}{OPEN}{name} -->\n{}{CLOSE}", part(name));
-        rest = after;
-    }
-    out + rest
-}
-
-const OPEN: &str = "<!-- generated: ";
-const CLOSE: &str = "<!-- end -->";
 
 fn part(name: &str) -> String {
     match name {
@@ -64,33 +46,6 @@ fn units() -> String {
     ] {
         let units: Vec<_> = tables.iter().copied().flatten().map(|(unit, _)| format!("`{unit}`")).collect();
         let _ = writeln!(out, "| {quantity} | {} |", units.join(" "));
-    }
-    out
-}
-
-/// Tables of the keys of these sections.
-pub fn tables(sections: &[&Section]) -> String {
-    let mut out = String::new();
-    for section in sections {
-        let _ = writeln!(out, "\n### {}\n\n{}\n", section.name, section.doc);
-        out.push_str("| Key | Takes | If absent | Meaning |\n|---|---|---|---|\n");
-        for key in section.keys {
-            let takes = match &key.kind {
-                Kind::Table(table) => format!("a table: {}", table.name),
-                Kind::Variants(tables) => {
-                    let names: Vec<_> = tables.iter().map(|table| table.name).collect();
-                    format!("a table: {}", names.join(" or "))
-                }
-                Kind::Either(plain, table) => format!("{}, or a table: {}", plain.describe(), table.name),
-                kind => kind.describe(),
-            };
-            let absent = match key.absent {
-                Absent::Refused => "an error",
-                Absent::Means(means) => means,
-                Absent::Profile => "that of the profile",
-            };
-            let _ = writeln!(out, "| `{}` | {takes} | {absent} | {} |", key.name, key.doc);
-        }
     }
     out
 }
@@ -150,7 +105,7 @@ fn presets() -> String {
         let Network::Dumbbell(path) = scenario.network else { unreachable!("presets are paths") };
         let buffer = match path.buffer {
             Limit::Packets(n) => format!("{n} packets"),
-            Limit::Bytes(n) => crate::quantity::show_bytes(n),
+            Limit::Bytes(n) => firstflight_document::quantity::show_bytes(n),
         };
         let (rate, rtt) = (show_rate(path.rate), show_time(path.rtt));
         let (name, title, loss) = (preset.name, scenario.title, path.loss);
@@ -166,7 +121,7 @@ fn the_limits() -> String {
         ("a rate, and at least 1 bit/s", show_rate(limits::RATE)),
         ("a time", show_time(limits::TIME)),
         ("a propagation delay or RTT", show_time(limits::DELAY)),
-        ("a size", crate::quantity::show_bytes(limits::BYTES)),
+        ("a size", firstflight_document::quantity::show_bytes(limits::BYTES)),
         ("a number of packets", limits::PACKETS.to_string()),
         ("a window", format!("{} packets", limits::WINDOW)),
         ("what one connection sends", format!("{} packets", limits::SEGMENTS)),

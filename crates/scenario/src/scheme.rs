@@ -7,11 +7,11 @@ use firstflight_schemes::not_implemented::PLANNED;
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_schemes::scheme::{ParamKind, Value};
 
-use crate::error::{Error, Problem};
 use crate::limits;
 use crate::profile::{Profile, Stack};
-use crate::quantity::{show_rate, show_time};
-use crate::tree;
+use firstflight_document as tree;
+use firstflight_document::quantity::{show_rate, show_time};
+use firstflight_document::{Error, Problem};
 
 /// The catalogue of the registered schemes.
 pub const BUILT_IN: &Schemes = &Schemes::built_in();
@@ -40,6 +40,16 @@ impl PartialEq for PhaseSpec {
             (AnyPhase::Custom(_), _) | (_, AnyPhase::Custom(_)) => false,
             _ => true,
         }
+    }
+}
+
+impl tree::Own for PhaseSpec {
+    fn is(&self) -> &'static str {
+        "this is a scheme"
+    }
+
+    fn toml(&self) -> String {
+        self.to_value().to_string()
     }
 }
 
@@ -133,7 +143,7 @@ impl PhaseSpec {
     }
 
     /// The phase as a file has it: a label, or a table if parameters were given.
-    pub(crate) fn to_value(&self) -> tree::Value {
+    fn to_value(&self) -> tree::Value {
         let label = tree::Value::text(self.label());
         if self.params.is_empty() {
             return label;

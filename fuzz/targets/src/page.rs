@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use firstflight_document::quantity::{show_bytes, show_rate, show_time};
 use firstflight_scenario::limits;
-use firstflight_scenario::quantity::{show_bytes, show_rate, show_time};
 
 use crate::{folder, tally};
 

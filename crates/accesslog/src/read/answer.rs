@@ -11,7 +11,7 @@
 use std::net::IpAddr;
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::calendar::number;
+use firstflight_document::calendar::number;
 
 use super::fields::{address, forwarded_only, path, quoted, size, words};
 use super::{Flaw, Found};

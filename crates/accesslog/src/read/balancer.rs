@@ -2,7 +2,7 @@
 //! Balancer", and "… Classic Load Balancer"): fields separated by blanks, the first of them quoted texts after numbers.
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::calendar::stamp;
+use firstflight_document::calendar::stamp;
 
 use super::fields::{path, quoted, size, with_port, words};
 use super::{Flaw, Found};

@@ -17,7 +17,7 @@
 use std::net::IpAddr;
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::calendar::{fraction, number, seconds, since_1970, stamp, zone};
+use firstflight_document::calendar::{fraction, number, seconds, since_1970, stamp, zone};
 
 use super::answer::{self, Answer};
 use super::fields::{address, beyond, forwarded, is_public, path, quoted, size, with_port, words};

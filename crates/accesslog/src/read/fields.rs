@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use firstflight_scenario::calendar::number;
+use firstflight_document::calendar::number;
 
 /// File name extensions of inline images, which Zhang, Qiu and Keshav leave out.
 const IMAGES: [&[u8]; 8] = [b".gif", b".jpg", b".jpeg", b".png", b".ico", b".svg", b".webp", b".bmp"];

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::calendar::{fraction, number, since_1970, stamp};
+use firstflight_document::calendar::{fraction, number, since_1970, stamp};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::bracketed::{common, local};

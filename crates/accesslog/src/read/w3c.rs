@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::calendar::stamp;
+use firstflight_document::calendar::stamp;
 
 use super::fields::{beyond, forwarded, forwarded_only, size};
 use super::{Flaw, Found};

@@ -13,9 +13,9 @@ use firstflight_contract::Nanos;
 use firstflight_daemon::{
     Doors, Fresh, Groups, Keep, Kernel, Routed, Setup, Sharing, Site, Source, User, serve_at,
 };
+use firstflight_document::file::read_text;
 use firstflight_gateway::{Configuration, MOST_ORDERS, Mode, Share};
 use firstflight_hooks::{Hooks, Setup as HookSetup, Tiers, Transfers, WIDEST};
-use firstflight_scenario::file::read_text;
 
 use super::check;
 use crate::failure::{Failure, wrong_at};

@@ -7,9 +7,9 @@ use firstflight::Progress;
 use firstflight_capture::{PassedOver, Room, Watch, Watched, for_each};
 use firstflight_contract::Nanos;
 use firstflight_daemon::{Interface, Keep, Mirror, Setup, explanation, report};
+use firstflight_document::file;
 use firstflight_gateway::{Gateway, Mode, Settings};
 use firstflight_paths::Prefix;
-use firstflight_scenario::file;
 use serde_json::{Value, json};
 
 use super::{run, top};

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use firstflight_accesslog::Keep;
+use firstflight_accesslog::{Grouping, Keep, Request, WindowShare, Windows};
 use firstflight_contract::Nanos;
 use firstflight_daemon::report;
-use firstflight_gateway::{Found, Settings, Survey};
-use firstflight_scenario::quantity::show_time;
+use firstflight_document::quantity::show_time;
+use firstflight_gateway::{Found, Judged, Settings, Sized, Survey};
 use serde::Serialize;
 
 use crate::captures;
@@ -45,15 +45,24 @@ pub(super) struct Options {
 
 #[derive(Serialize)]
 struct Output {
-    #[serde(flatten)]
-    found: Found,
+    requests: u64,
+    span_s: f64,
+    windows: Vec<WindowShare>,
+    hits: f64,
+    sized: Option<Sized>,
+    prefixes: u64,
+    bytes: u64,
+    judged: Option<Judged>,
     /// Absent for a capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<Read>,
 }
 
 pub(super) fn execute(options: &Options) -> Result<(), Failure> {
-    let mut survey = Survey::new(&Settings::default(), &WINDOWS.map(Nanos::from_secs));
+    let settings = Settings::default();
+    let (v4, v6) = settings.bits;
+    let mut survey = Survey::new(&settings);
+    let mut windows = Windows::new(&WINDOWS.map(Nanos::from_secs), &Grouping::bits(v4, v6));
     let log = if captures::are_named(&options.file)? {
         if options.format.chosen().is_some() {
             return Err(wrong_at("--format", "this is a capture; expected it with an access log only").into());
@@ -65,23 +74,37 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
             return Err(wrong_at(options.file.display(), why).into());
         }
         reports.sort_by_key(|report| report.at);
-        reports.iter().for_each(|report| survey.add_measured(report));
+        for report in &reports {
+            survey.add_measured(report);
+            windows.add(Request { at: report.at, client: report.peer, bytes: None, bottleneck: None });
+        }
         None
     } else {
         let format = options.format.chosen();
-        let add =
-            |request: firstflight_accesslog::Request| survey.add(request.at, request.client, request.bytes);
+        let add = |request: Request| {
+            survey.add(request.at, request.client, request.bytes);
+            windows.add(request);
+        };
         Some(for_each_request(&options.file, Keep::All, format, add)?)
     };
-    let found = survey.finish().map_err(|error| wrong_at(options.file.display(), error))?;
+    let found = survey.finish();
+    let windows = match windows.finish() {
+        // A capture has measurements, which are a result without windows.
+        Err(_) if log.is_none() => vec![],
+        windows => windows.map_err(|error| wrong_at(options.file.display(), error))?,
+    };
     if let Some(log) = &log {
         log.warn();
     }
-    if options.json { print_json(&Output { found, log }) } else { show(&text(&found)) }
+    if !options.json {
+        return show(&text(&found, &windows));
+    }
+    let Found { requests, span_s, hits, sized, prefixes, bytes, judged } = found;
+    print_json(&Output { requests, span_s, windows, hits, sized, prefixes, bytes, judged, log })
 }
 
-fn text(found: &Found) -> String {
-    let rows: Vec<_> = found.windows.iter().map(row).collect();
+fn text(found: &Found, windows: &[WindowShare]) -> String {
+    let rows: Vec<_> = windows.iter().map(row).collect();
     let mut text = if rows.is_empty() {
         let (spans, least) = (Nanos((found.span_s * 1e9) as u64), Nanos::from_secs(WINDOWS[0]));
         format!(

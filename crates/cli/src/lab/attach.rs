@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 use firstflight_contract::Exit;
+use firstflight_document::quantity::parse_time;
+use firstflight_document::quoted;
 use firstflight_kernel::{Offer, Totals};
-use firstflight_scenario::quantity::parse_time;
-use firstflight_scenario::{SchemeSpec, quoted};
+use firstflight_scenario::SchemeSpec;
 use serde_json::{Map, json};
 
 use crate::failure::{Failure, wrong_at};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::random::Stream;
 use firstflight_scenario::{
-    Endpoints, FlowGroup, Graph, Limit, Link, LinkTrace, Network, Node, Queue, Scenario, Schedule, Start, limits,
+    Endpoints, FlowGroup, Graph, Limit, Link, LinkTrace, Network, Node, Queue, Scenario, Schedule, Start,
+    limits,
 };
 
 use crate::range::whole;

@@ -43,8 +43,13 @@ fn shares(kind: Kind, seed: u64) -> Option<([f64; 4], usize)> {
     let values = drawn_path(kind, &mut stream);
     let scheme = Candidate::parse(scheme).expect("a scheme");
     let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
-    let seen =
-        run(&Simulator, kind.model().scenario(&values, &base, Some(Nanos::ZERO), seed), &scheme, &transfer, seed)?;
+    let seen = run(
+        &Simulator,
+        kind.model().scenario(&values, &base, Some(Nanos::ZERO), seed),
+        &scheme,
+        &transfer,
+        seed,
+    )?;
     let summary = seen.summary()?;
     let anchors = Anchors::of_summary(&summary, bytes as f64, Some(values[0]));
     let offered = seen.offered();

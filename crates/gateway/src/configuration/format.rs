@@ -1,6 +1,6 @@
 //! The keys of `gateway.toml`. The reader looks them up here, and the reference is made of the same rows.
 
-use firstflight_scenario::format::{Absent, Floor, Key, Kind, Range, Section};
+use firstflight_document::format::{Absent, Floor, Key, Kind, Range, Section};
 
 use crate::estimate::HOSTS;
 use crate::settings::{MOST, STOCK};

@@ -8,10 +8,9 @@ use core::net::SocketAddr;
 use std::path::PathBuf;
 
 use firstflight_contract::Nanos;
+use firstflight_document::quantity::show_time;
+use firstflight_document::{Error, Item, Table, reference};
 use firstflight_paths::Prefix;
-use firstflight_scenario::document::{self, Item, Table};
-use firstflight_scenario::quantity::show_time;
-use firstflight_scenario::{Error, reference};
 
 use crate::canary::Rules;
 use crate::orders::MOST_ORDERS;
@@ -138,7 +137,7 @@ impl Configuration {
     /// # Errors
     /// The first [`Error`] found: place, problem, expected values, nearest valid name.
     pub fn parse(text: &str, file: &str) -> Result<Self, Error> {
-        document::read(text, file, &format::ROOT, read)
+        firstflight_document::read(text, file, &format::ROOT, read)
     }
 }
 
@@ -224,7 +223,7 @@ fn mode(word: &str) -> Option<Mode> {
 fn section<'a>(
     root: &Table<'a>,
     name: &str,
-    section: &'static firstflight_scenario::format::Section,
+    section: &'static firstflight_document::format::Section,
 ) -> Result<Option<Table<'a>>, Error> {
     root.get(name).map(|item| item.table(section)).transpose()
 }
@@ -345,7 +344,7 @@ fn overlapping(sorted: &std::collections::BTreeSet<Prefix>, prefix: &Prefix) -> 
 pub fn canary_rules(text: &str) -> Result<Rules, Error> {
     let text = format!("[canary]\n{text}\n");
     let one = |root: &Table<'_>| root.need("canary").and_then(|item| canary(&item));
-    document::read(&text, "the order", &format::ROOT, one).map(|(rules, _)| rules)
+    firstflight_document::read(&text, "the order", &format::ROOT, one).map(|(rules, _)| rules)
 }
 
 fn canary(item: &Item<'_>) -> Result<(Rules, u32), Error> {
@@ -525,7 +524,7 @@ pub fn refresh(page: &str) -> String {
         "tables" => reference::tables(format::SECTIONS),
         "units" => {
             let mut out = String::from("| Unit | Nanoseconds |\n|---|---|\n");
-            for (unit, scale) in firstflight_scenario::quantity::TIME_UNITS {
+            for (unit, scale) in firstflight_document::quantity::TIME_UNITS {
                 let _ = writeln!(out, "| `{unit}` | {scale} |");
             }
             out

@@ -1,8 +1,8 @@
 //! Metrics of links.
 
+use firstflight_document::nearest;
+use firstflight_document::seconds::Seconds;
 use firstflight_results::{LinkResult, RunResult};
-use firstflight_scenario::nearest;
-use firstflight_scenario::seconds::Seconds;
 
 use super::{Measured, Metric, Ran, Take, run_of, seconds, time};
 

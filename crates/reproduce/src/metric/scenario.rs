@@ -1,7 +1,7 @@
 //! Metrics of a scenario, which is not run.
 
-use firstflight_scenario::quantity::parse_time;
-use firstflight_scenario::seconds::Seconds;
+use firstflight_document::quantity::parse_time;
+use firstflight_document::seconds::Seconds;
 use firstflight_scenario::{FlowGroup, Limit, Network, Path, Scenario};
 use firstflight_schemes::scheme::Value;
 use firstflight_sweep::leading_number;

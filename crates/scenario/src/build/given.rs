@@ -10,10 +10,10 @@ use super::{Loss, OnOff, Phase, Queue, Reorder, Rounds, Shaper};
 use crate::canonical;
 use crate::model::{self, DataInSyn, IdleRestart, Interval, Limit, PartialAcks, Reads, Receiver, Recovery};
 use crate::profile::Profile;
-use crate::quantity::{Amount, Depth, show_bytes};
 use crate::scheme::PhaseSpec;
 use crate::trace::LinkTrace;
-use crate::tree::{Tree, Value};
+use firstflight_document::quantity::{Amount, Depth, show_bytes};
+use firstflight_document::{Tree, Value};
 use firstflight_random::Dist;
 
 /// A type that gives a value of kind `K`, one of [`kind`].
@@ -81,9 +81,9 @@ pub mod kind {
         Start,
         /// `"tcplib"` or a distribution of times.
         Interval,
-        /// Bytes: an [`Amount`](crate::quantity::Amount) or `"1000 B"`.
+        /// Bytes: an [`Amount`](firstflight_document::quantity::Amount) or `"1000 B"`.
         Size,
-        /// Bytes or packets: an [`Amount`](crate::quantity::Amount) or `"10 packets"`.
+        /// Bytes or packets: an [`Amount`](firstflight_document::quantity::Amount) or `"10 packets"`.
         Amount,
         /// An amount or `"unlimited"`.
         Window,
@@ -91,9 +91,9 @@ pub mod kind {
         InitialWindow,
         /// An amount or a distribution of amounts, or `"unlimited"` for a transfer.
         Sizes,
-        /// A [`Limit`](crate::Limit), an amount, a [`Depth`](crate::quantity::Depth), or `"1 BDP"`.
+        /// A [`Limit`](crate::Limit), an amount, a [`Depth`](firstflight_document::quantity::Depth), or `"1 BDP"`.
         Buffer,
-        /// A [`Depth`](crate::quantity::Depth), an amount, or `"0.1 BDP"`.
+        /// A [`Depth`](firstflight_document::quantity::Depth), an amount, or `"0.1 BDP"`.
         Threshold,
         /// `"eager"`, an amount of bytes, or a [`Reads`](crate::Reads).
         Reads,
@@ -168,7 +168,7 @@ gives! {
         Interval::Law(law) => canonical::dist(law, canonical::time),
     };
     Reads => Reads: |reads| canonical::reads(reads);
-    LinkTrace => Trace: |trace| Value::Trace(trace);
+    LinkTrace => Trace: |trace| Value::own(trace);
     Shaper => Shaper: |shaper| Value::Table(shaper.0);
     model::Shaper => Shaper: |shaper| canonical::shaper(shaper);
     Loss => Loss: |loss| Value::Table(loss.0);
@@ -177,8 +177,8 @@ gives! {
     Queue => Discipline: |queue| Value::Table(queue.0);
     model::Queue => Discipline: |queue| canonical::queue(&queue);
     Phase => Startup, Avoidance: |phase| Value::Table(phase.0);
-    PhaseSpec => Startup, Avoidance: |phase| Value::Phase(phase);
-    AnyPhase => Startup, Avoidance: |phase| Value::Phase(PhaseSpec::of(phase));
+    PhaseSpec => Startup, Avoidance: |phase| Value::own(phase);
+    AnyPhase => Startup, Avoidance: |phase| Value::own(PhaseSpec::of(phase));
     Every => Start: |every| Value::table([("every", every.0)]);
     Law<kind::Time> => Times, Start, Interval: |law| law.value();
     Law<kind::Amount> => Sizes: |law| law.value();

@@ -2,7 +2,7 @@
 //!
 //! Every table of the format is a builder, and every key is a setter of the same name. Quantities are typed
 //! ([`Rate`](firstflight_contract::Rate), [`Nanos`](firstflight_contract::Nanos), [`Duration`](core::time::Duration),
-//! [`Amount`](crate::quantity::Amount)) or text with a unit. [`Builder::build`] checks the whole scenario as the reader
+//! [`Amount`](firstflight_document::quantity::Amount)) or text with a unit. [`Builder::build`] checks the whole scenario as the reader
 //! checks a file; the place of an error is the key.
 //!
 //! ```
@@ -36,11 +36,11 @@ use firstflight_schemes::catalogue::Schemes;
 pub use given::{Every, Law, ValueOf, every, kind};
 pub use tables::*;
 
-use crate::error::Error;
 use crate::model::Scenario;
 use crate::read::read;
-use crate::source::Source;
-use crate::tree::{Tree, Value};
+use firstflight_document::Error;
+use firstflight_document::Source;
+use firstflight_document::{Tree, Value};
 
 impl Scenario {
     /// A builder of a scenario.
@@ -159,8 +159,8 @@ impl Builder {
     /// # Errors
     /// The first [`Error`] found, as in a file; its place is the key.
     pub fn build(&self) -> Result<Scenario, Error> {
-        let (folder, schemes) = (self.folder.as_deref(), &self.schemes);
-        read(&Source { file: "", text: None, folder, schemes }, &self.root)
+        let folder = self.folder.as_deref();
+        read(&Source { folder, known: Some(&self.schemes), ..Source::default() }, &self.root)
     }
 }
 

@@ -4,7 +4,7 @@ use super::given::{Given, ValueOf, kind};
 use crate::model::{self, DataInSyn, IdleRestart, PartialAcks, Receiver, Recovery};
 use crate::profile::Profile;
 use crate::scheme::SchemeSpec;
-use crate::tree::{Tree, Value};
+use firstflight_document::{Tree, Value};
 
 /// Setters of a table.
 macro_rules! setters {

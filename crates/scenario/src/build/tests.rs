@@ -3,16 +3,15 @@ use std::fs;
 use std::path::{Path as FilePath, PathBuf};
 
 use firstflight_contract::{Nanos, Rate};
-use toml::de::DeTable;
 
 use super::*;
 use crate::format::{self, Section};
 use crate::model::{self, Limit};
-use crate::quantity::{Amount, Depth};
 use crate::read::parse_in;
 use crate::scheme::{BUILT_IN, SchemeSpec};
-use crate::tree::Node as TreeNode;
 use crate::{Dist, Profile, Recovery, preset};
+use firstflight_document::Node as TreeNode;
+use firstflight_document::quantity::{Amount, Depth};
 
 /// A builder whose setters can be called by name.
 trait ByName: Sized {
@@ -114,7 +113,7 @@ fn builder_of(tree: &Tree) -> Builder {
 }
 
 fn tree_of(text: &str) -> Tree {
-    Tree::of_toml(DeTable::parse(text).unwrap().get_ref())
+    Source { text: Some(text), ..Source::default() }.tree().unwrap()
 }
 
 /// Every scenario of the repository and every preset, with its folder.

@@ -23,7 +23,7 @@ pub static PATH: Section = Section {
             Kind::Delay(Floor::AboveZero),
             "two-way propagation of the whole path, without queueing and serialisation",
         ),
-        required("buffer", Kind::Buffer, "room for waiting packets, without the one in transmission"),
+        required("buffer", BUFFER, "room for waiting packets, without the one in transmission"),
         optional(
             "queue",
             QUEUE_KIND,
@@ -53,14 +53,14 @@ pub static PATH: Section = Section {
 };
 
 /// A file with a trace, or a table with the columns of it that are read.
-pub const TRACE_KIND: Kind = Kind::Either(&Kind::File, &TRACE);
+pub const TRACE_KIND: Kind = Kind::Either(&FILE, &TRACE);
 
 /// A trace of a file with several columns.
 pub static TRACE: Section = Section {
     name: "trace",
     doc: "A trace of a rate in a file with several columns, or in other units than seconds and Mbit/s.",
     keys: &[
-        required("file", Kind::File, "the file"),
+        required("file", FILE, "the file"),
         optional(
             "column",
             Kind::Text,
@@ -171,7 +171,7 @@ pub static LINK: Section = Section {
         required("to", Kind::Name, "node that the link reaches"),
         optional(
             "name",
-            Kind::LinkName,
+            LINK_NAME,
             "`<from>-<to>`",
             "name in results; with `both`, the second link is `<name>-back`, or `<to>-<from>` without a name",
         ),
@@ -185,7 +185,7 @@ pub static LINK: Section = Section {
             "1",
             "cost of a path over the link; flows take the path of least cost; of several, the one with the fewest links; of these, the one whose links come first in the file",
         ),
-        required("buffer", Kind::LinkBuffer, "room for waiting packets, without the one in transmission"),
+        required("buffer", LINK_BUFFER, "room for waiting packets, without the one in transmission"),
         optional("queue", QUEUE_KIND, "`\"drop-tail\"`", "queueing discipline"),
         optional(
             "shaper",

@@ -6,7 +6,7 @@ use crate::choices::words;
 use crate::limits;
 
 /// A queueing discipline: its label, or a table with parameters.
-pub const QUEUE_KIND: Kind = Kind::Either(&words(QueueKind::WORDS), &QUEUE);
+pub const QUEUE_KIND: Kind = Kind::Shared("type-queue", &Kind::Either(&words(QueueKind::WORDS), &QUEUE));
 
 words! {
     /// Kinds of queueing disciplines.
@@ -56,13 +56,13 @@ pub static QUEUE: Section = Section {
         required("kind", words(QueueKind::WORDS), "the discipline"),
         optional(
             "min",
-            Kind::Threshold,
+            THRESHOLD,
             "`\"0.1 BDP\"`; required on a link",
             "average queue from which packets are dropped or marked",
         ),
         optional(
             "max",
-            Kind::Threshold,
+            THRESHOLD,
             "`\"0.3 BDP\"`; required on a link",
             "average queue at which the probability is `max_p`",
         ),

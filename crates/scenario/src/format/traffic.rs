@@ -46,10 +46,10 @@ const TRANSFERS: &[Key] = &[
 /// The keys of the stack that sends, and of its endpoints: the same for every source of TCP traffic.
 pub const STACK: &[Key] = &[
     optional("profile", words(Profile::WORDS), "`\"rfc\"`", "the stack that sets the defaults below"),
-    habit("startup", Kind::Startup, "start-up scheme"),
+    habit("startup", STARTUP, "start-up scheme"),
     habit(
         "avoidance",
-        Kind::Avoidance,
+        AVOIDANCE,
         "avoidance scheme; not with a start-up scheme that controls the whole connection",
     ),
     habit("recovery", words(Recovery::WORDS), "loss detection and retransmission"),
@@ -71,7 +71,7 @@ pub const STACK: &[Key] = &[
         "all of them",
         "ACKs that may wait for the sending host, the one in hand included; further ones are lost; only with `sack_walk`",
     ),
-    habit("initial_window", Kind::InitialWindow, "initial window, at least one packet"),
+    habit("initial_window", INITIAL_WINDOW, "initial window, at least one packet"),
     optional(
         "initial_ssthresh",
         Kind::AmountOrUnlimited,
@@ -92,7 +92,7 @@ pub const STACK: &[Key] = &[
     habit("delayed_ack_timer", TIME, "time for which a receiver that delays ACKs waits for a second packet"),
     optional(
         "receiver_reads",
-        Kind::Reads,
+        READS,
         "`\"eager\"`",
         "times at which the receiving application reads: at once, or when this amount has arrived",
     ),

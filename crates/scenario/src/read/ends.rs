@@ -2,9 +2,9 @@
 
 use super::graph::called;
 use super::topology::Traffic;
-use crate::error::Error;
 use crate::model::{Direction, Endpoints, Graph, Network};
-use crate::source::Table;
+use firstflight_document::Error;
+use firstflight_document::Table;
 
 /// Endpoints of a `[[flow]]`; in a graph, the topology has the defaults of `from` and `to`.
 pub(super) fn endpoints(

@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 
 use super::scheme;
-use crate::error::Error;
+use super::values::Values;
 use crate::format;
 use crate::limits;
 use crate::model::{
@@ -11,8 +11,9 @@ use crate::model::{
     Receiver, Recovery, Source, Start, UdpSource,
 };
 use crate::profile::{InitialWindow, Profile, Stack};
-use crate::quantity::show_time;
-use crate::source::{Item, Table};
+use firstflight_document::Error;
+use firstflight_document::quantity::show_time;
+use firstflight_document::{Item, Table};
 use firstflight_random::Dist;
 
 /// Smallest packet of QUIC on the wire: a datagram of 1200 bytes (RFC 9000 section 14) behind the headers of IPv4 and UDP.

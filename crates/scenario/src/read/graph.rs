@@ -1,11 +1,12 @@
 //! Graphs that the file lists: nodes, links, and names of nodes in flows.
 
 use super::hop::{access, hop, reorder, shaper, supply};
-use crate::error::{Error, Problem, nearest};
+use super::values::Values;
 use crate::format;
 use crate::limits;
 use crate::model::{Graph, Link, Node, Packet};
-use crate::source::{Item, Table};
+use firstflight_document::{Error, Problem, nearest};
+use firstflight_document::{Item, Table};
 
 pub(super) fn graph_of(root: &Table<'_>, packet: Packet) -> Result<Graph, Error> {
     let mut names: Vec<&str> = vec![];

@@ -2,13 +2,14 @@
 
 use firstflight_contract::Rate;
 
-use crate::error::Error;
+use super::values::Values;
 use crate::format::{self, QueueKind};
 use crate::limits;
 use crate::model::{Codel, FqCodel, Limit, Packet, Policer, Queue, Red, Reorder, Router, Shaper};
-use crate::quantity::show_bytes;
-use crate::source::{Item, Table};
 use crate::trace::LinkTrace;
+use firstflight_document::Error;
+use firstflight_document::quantity::show_bytes;
+use firstflight_document::{Item, Table};
 
 /// Default rate of access links: ten times the rate behind them, or the largest rate of the format.
 pub(super) fn usual_access(fastest: Rate) -> Rate {

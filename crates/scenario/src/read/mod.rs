@@ -10,24 +10,21 @@ mod topology;
 mod traffic;
 mod values;
 
-pub(crate) use values::is_name;
-
 use std::path::Path;
 
 use firstflight_contract::Nanos;
 use firstflight_schemes::catalogue::Schemes;
-use toml::de::DeTable;
 
-use crate::error::{Error, Problem};
-use crate::file::read_text;
 use crate::format;
 use crate::limits;
 use crate::model::{FlowGroup, Packet, Scenario};
-use crate::places::Places;
 use crate::profile::Profile;
 use crate::scheme::BUILT_IN;
-use crate::source::{Source, Table};
-use crate::tree::Tree;
+use firstflight_document::Places;
+use firstflight_document::Tree;
+use firstflight_document::file::read_text;
+use firstflight_document::{Error, Problem};
+use firstflight_document::{Source, Table};
 
 /// A scenario and the places of its keys in the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,12 +79,8 @@ pub fn parse_with(text: &str, file: &str, schemes: &Schemes) -> Result<Loaded, E
 /// # Errors
 /// As [`parse`].
 pub fn parse_in(folder: Option<&Path>, text: &str, file: &str, schemes: &Schemes) -> Result<Loaded, Error> {
-    if text.len() as u64 > limits::FILE {
-        return Err(too_long(file));
-    }
-    let source = Source { file, text: Some(text), folder, schemes };
-    let document = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
-    let tree = Tree::of_toml(document.get_ref());
+    let source = Source { file, text: Some(text), folder, known: Some(schemes) };
+    let tree = source.tree()?;
     Ok(Loaded { scenario: read(&source, &tree)?, places: Places::of(&source, &tree) })
 }
 
@@ -107,10 +100,6 @@ pub fn load_with(path: &Path, schemes: &Schemes) -> Result<Loaded, Error> {
     let file = path.display().to_string();
     let text = read_text(path, limits::FILE).map_err(|why| unreadable(&file, why))?;
     parse_in(Some(path.parent().unwrap_or(Path::new(""))), &text, &file, schemes)
-}
-
-pub(crate) fn too_long(file: &str) -> Error {
-    unreadable(file, format!("it is longer than the limit of {} bytes", limits::FILE))
 }
 
 fn unreadable(file: &str, why: String) -> Error {

@@ -3,10 +3,10 @@
 use super::graph::graph_of;
 use super::hop::{access, hop, reorder, shaper, supply};
 use super::topology::{self, Traffic};
-use crate::error::Error;
 use crate::format;
 use crate::model::{Network, Packet, Path};
-use crate::source::Table;
+use firstflight_document::Error;
+use firstflight_document::Table;
 
 pub(super) fn read<'a>(root: &Table<'a>, packet: Packet) -> Result<(Network, Traffic<'a>), Error> {
     let graph = root.get("node").or_else(|| root.get("link"));

@@ -3,19 +3,20 @@
 use firstflight_contract::Role;
 use firstflight_schemes::scheme::{Param, ParamKind, Value};
 
-use crate::error::{Error, Problem, QuantityProblem, nearest};
+use super::values::{Values, schemes};
 use crate::profile::Stack;
-use crate::quantity::{Amount, parse_amount, parse_rate, parse_time};
 use crate::scheme::{PhaseSpec, SchemeSpec, labels_with, parse_phases_with};
-use crate::source::{Item, Table};
-use crate::tree;
+use firstflight_document as tree;
+use firstflight_document::quantity::{Amount, parse_amount, parse_rate, parse_time};
+use firstflight_document::{Error, Problem, QuantityProblem, nearest};
+use firstflight_document::{Item, Table};
 
 const STARTUP: &[Role] = &[Role::Startup, Role::Standalone];
 const AVOIDANCE: &[Role] = &[Role::Avoidance];
 
 pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error> {
     let default = |label, roles| {
-        PhaseSpec::find(table.schemes(), label, roles).map_err(|error| table.fail(error.problem.clone()))
+        PhaseSpec::find(schemes(table), label, roles).map_err(|error| table.fail(error.problem.clone()))
     };
     let startup = table.get("startup");
     let mut chain = startup.as_ref().map_or(Ok(vec![]), |item| phases(item, STARTUP))?;
@@ -49,8 +50,10 @@ fn one_avoidance(item: &Item<'_>) -> Result<PhaseSpec, Error> {
 
 /// A label, several joined by `+`, a table with parameters, or an array of these.
 fn phases(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Error> {
+    if let Some(phase) = item.value().as_own::<PhaseSpec>() {
+        return in_role(item, vec![phase.clone()], roles);
+    }
     match item.value() {
-        tree::Value::Phase(phase) => in_role(item, vec![phase.clone()], roles),
         tree::Value::Array(elements) if elements.is_empty() => {
             Err(item.fail(Problem::Invalid("it is empty".into())))
         }

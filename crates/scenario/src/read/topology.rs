@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use firstflight_contract::{Nanos, Rate};
 
 use super::hop::{Hop, access, hop, hop_or, usual_access};
-use crate::error::{Error, Problem};
+use super::values::Values;
 use crate::format;
 use crate::limits;
 use crate::model::{Endpoints, Graph, Limit, Link, Node, Packet};
-use crate::quantity::show_time;
-use crate::source::{Item, Table};
 use crate::topology::flat::{Chance, Level};
 use crate::topology::graphml::{self, Place};
 use crate::topology::transit_stub::TransitStub;
+use firstflight_document::quantity::show_time;
+use firstflight_document::{Error, Problem};
+use firstflight_document::{Item, Table};
 use firstflight_random::Dist;
 use firstflight_random::Stream;
 

@@ -2,11 +2,12 @@
 
 use firstflight_contract::Nanos;
 
-use crate::error::Error;
+use super::values::Values;
 use crate::format;
 use crate::limits;
 use crate::model::{FlowGroup, Interval, Packet, Pages, Rounds, Source, Start};
-use crate::source::{Item, Table};
+use firstflight_document::Error;
+use firstflight_document::{Item, Table};
 use firstflight_random::Dist;
 
 /// A group of `[[flow]]`: its stack, and the transfers of the table.

@@ -9,7 +9,7 @@ use firstflight_contract::{Nanos, Rate};
 
 use super::lines::Lines;
 use super::{MILLISECOND, Schedule, check};
-use crate::error::Error;
+use firstflight_document::Error;
 
 const EXPECTED: &str = "time since 1970, ms since the beginning, latitude, longitude, bytes and ms since the line before, \
                         such as 1289406400 550772 59.851864 10.781833 191698 1080";

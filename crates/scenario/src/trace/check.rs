@@ -4,7 +4,7 @@ use firstflight_contract::{Nanos, Rate};
 
 use super::{MILLISECOND, OPPORTUNITY};
 use crate::limits;
-use crate::quantity::{show_rate, show_time};
+use firstflight_document::quantity::{show_rate, show_time};
 
 /// The highest rate of a step.
 pub(super) const FASTEST: Rate = Rate(100_000_000_000);

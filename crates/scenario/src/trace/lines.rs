@@ -4,8 +4,8 @@ use firstflight_contract::Nanos;
 
 use super::check;
 use super::{MILLISECOND, Schedule};
-use crate::error::{Error, token};
 use crate::limits;
+use firstflight_document::{Error, token};
 
 const MILLISECONDS: &str = "the time of a delivery opportunity in whole milliseconds, such as 12, or seconds and Mbit/s in two columns, such as 0.5,12.5";
 

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use firstflight_contract::{Nanos, Rate};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Problem, clipped};
-use crate::file::read_text;
 use crate::limits;
 use check::Flaw;
 use columns::Columns;
+use firstflight_document::file::text_beside;
+use firstflight_document::{Error, Own, Problem, Value};
 use lines::Lines;
 
 /// Bytes of a full packet that a delivery opportunity carries.
@@ -115,6 +115,30 @@ impl LinkTrace {
     }
 }
 
+impl Own for LinkTrace {
+    fn is(&self) -> &'static str {
+        "this is a trace"
+    }
+
+    /// The file and its columns, followed by a comment with its hash.
+    fn toml(&self) -> String {
+        let Columns { column, unit, time, time_unit } = &*self.columns;
+        let file = if self.columns.are_usual() {
+            Value::text(&*self.file)
+        } else {
+            let chosen = [
+                ("file", Some(&*self.file)),
+                ("column", column.as_deref()),
+                ("unit", unit.map(|unit| unit.name)),
+                ("time", time.as_deref()),
+                ("time_unit", time_unit.map(|unit| unit.name)),
+            ];
+            Value::table(chosen.into_iter().filter_map(|(key, value)| Some((key, Value::text(value?)))))
+        };
+        format!("{file} # SHA-256 {}", self.sha256)
+    }
+}
+
 /// The error that the trace `name`, which no file holds, has this flaw.
 fn unfit(name: &str, Flaw { entry, problem, expected }: Flaw) -> Error {
     let error = Error::invalid(format!("entry {}: {problem}", entry + 1)).in_file(name, None);
@@ -131,16 +155,6 @@ fn text_of<T>(entries: &[T], line: impl Fn(&mut String, &T) -> std::fmt::Result)
         line(&mut text, entry).expect("a text takes every line");
     }
     text
-}
-
-/// The text of `file` in `folder`, at most `most` bytes, and its name in errors; or the reason why it cannot be read.
-pub(crate) fn text_beside(file: &str, folder: &Path, most: u64) -> Result<(String, String), String> {
-    let path = folder.join(file);
-    let named = path.display().to_string();
-    match read_text(&path, most) {
-        Ok(text) => Ok((text, named)),
-        Err(why) => Err(format!("{}: {why}", clipped(&named))),
-    }
 }
 
 impl Schedule {

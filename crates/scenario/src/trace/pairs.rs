@@ -7,11 +7,11 @@ use super::check;
 use super::columns::{Columns, MEGABITS, RateUnit, SECONDS, TimeUnit};
 use super::columns::{is_other_time, is_rate, is_time, is_unclear, rate_unit, time_unit};
 use super::lines::{Lines, unlike};
-use crate::calendar;
-use crate::error::{Error, Problem, clipped, nearest, token};
 use crate::limits;
-use crate::quantity::{show_rate, show_time};
-use crate::seconds::Seconds;
+use firstflight_document::calendar;
+use firstflight_document::quantity::{show_rate, show_time};
+use firstflight_document::seconds::Seconds;
+use firstflight_document::{Error, Problem, clipped, nearest, token};
 
 const PAIR: &str = "seconds and Mbit/s, such as 0.5,12.5";
 const PAIR_OR_NAMES: &str =

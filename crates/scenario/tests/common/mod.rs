@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses only some of it")]
 
-use firstflight_scenario::format::{self, Floor, Kind, QUEUE_KEYS, Section};
+use firstflight_scenario::format::{self, Custom, Floor, Kind, QUEUE_KEYS, Section};
 use firstflight_scenario::limits;
 
 /// A GraphML file beside the scenarios.
@@ -232,6 +232,13 @@ pub(crate) fn contexts() -> Vec<Context> {
     ]
 }
 
+/// A kind that only scenarios have.
+macro_rules! custom {
+    ($name:literal) => {
+        Kind::Custom(Custom { name: $name, .. })
+    };
+}
+
 fn quoted(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| format!("\"{text}\"")).collect()
 }
@@ -248,10 +255,10 @@ pub(crate) fn invalid(kind: &Kind) -> Vec<String> {
         all
     };
     let name = |most: usize| and(quoted(&["", "a b", &"n".repeat(most + 1)]), &["5", "true"]);
-    match kind {
-        Kind::Text | Kind::File => and(vec![], &["5", "true", "[]"]),
+    match kind.bare() {
+        Kind::Text | custom!("file") => and(vec![], &["5", "true", "[]"]),
         Kind::Name | Kind::Names => name(limits::NAME),
-        Kind::LinkName => name(limits::LINK_NAME),
+        custom!("link name") => name(limits::LINK_NAME),
         Kind::Flag => and(quoted(&["true"]), &["1", "1979-05-27"]),
         Kind::Integer { min, max } => {
             let ends = [i128::from(*min) - 1, i128::from(*max) + 1].map(|n| n.to_string());
@@ -272,20 +279,20 @@ pub(crate) fn invalid(kind: &Kind) -> Vec<String> {
             and(quoted(&["5 packets", "5", below, above, "0.5 ns"]), &["5", "true"])
         }
         Kind::Bytes => and(quoted(&["5 packets", "5", "0 B", "1000001 GB", "0.5 B"]), &["5", "true"]),
-        Kind::Amount | Kind::InitialWindow | Kind::AmountOrUnlimited => and(
+        Kind::Amount | custom!("initial window") | Kind::AmountOrUnlimited => and(
             quoted(&["5 ms", "5", "0 packets", "0 B", "-1 B", "1000000000001 packets", "1000001 GB", "much"]),
             &["5", "true"],
         ),
-        Kind::Buffer | Kind::LinkBuffer => and(
+        custom!("buffer") | custom!("link buffer") => and(
             quoted(&["5 ms", "5", "0 packets", "1 B", "4294967296 packets", "1000001 GB", "1001 BDP"]),
             &["5", "true"],
         ),
-        Kind::Threshold => {
+        custom!("threshold") => {
             and(quoted(&["5 ms", "5", "-1 packets", "1000000000001 packets", "1001 BDP"]), &["5", "true"])
         }
         Kind::Word(_) => and(quoted(&["no-such-word", &"w".repeat(1000)]), &["5", "true"]),
-        Kind::Reads => and(quoted(&["5 packets", "0 B", "never", "1000001 GB"]), &["5", "true"]),
-        Kind::Startup | Kind::Avoidance => {
+        custom!("reads") => and(quoted(&["5 packets", "0 B", "never", "1000001 GB"]), &["5", "true"]),
+        custom!("startup") | custom!("avoidance") => {
             and(quoted(&["no-such-scheme", ""]), &["5", "true", "{ kind = 5 }"])
         }
         Kind::Pair(of) => {
@@ -298,15 +305,16 @@ pub(crate) fn invalid(kind: &Kind) -> Vec<String> {
         Kind::Map(_) | Kind::Any(_) => and(vec![], &["1979-05-27"]),
         Kind::Either(plain, _) => and(invalid(plain), &["1979-05-27", "{ no_such_key = 1 }"]),
         Kind::Table(_) | Kind::Tables(_) | Kind::Variants(_) => and(quoted(&["5 s"]), &["5", "true"]),
+        other => unreachable!("{other:?}"),
     }
 }
 
 /// The smallest and the largest values of a kind; the words of a kind that has words.
 pub(crate) fn extremes(kind: &Kind) -> Vec<String> {
-    match kind {
+    match kind.bare() {
         Kind::Text => quoted(&["", &"t".repeat(100_000)]),
         Kind::Name | Kind::Names => quoted(&["n", &"n".repeat(limits::NAME)]),
-        Kind::LinkName => quoted(&["n", &"n".repeat(limits::LINK_NAME - "-back".len())]),
+        custom!("link name") => quoted(&["n", &"n".repeat(limits::LINK_NAME - "-back".len())]),
         Kind::Flag => vec!["true".into(), "false".into()],
         Kind::Integer { min, max } => vec![min.to_string(), max.to_string()],
         Kind::Count { max } => vec!["1".into(), max.to_string(), "\"unlimited\"".into()],
@@ -324,21 +332,21 @@ pub(crate) fn extremes(kind: &Kind) -> Vec<String> {
         Kind::Amount => {
             quoted(&["1 B", "1000000 GB", "1 packets", "1000000000000 packets", "4294967294 packets"])
         }
-        Kind::InitialWindow => {
+        custom!("initial window") => {
             quoted(&["1 packets", "1000000 packets", "1 B", "rfc3390", "rfc6928", "rfc9002"])
         }
         Kind::AmountOrUnlimited => {
             quoted(&["1 B", "1 packets", "1000000 packets", "4294967294 packets", "1000000 GB", "unlimited"])
         }
-        Kind::Buffer => {
+        custom!("buffer") => {
             quoted(&["1 packets", "4294967295 packets", "1500 B", "1000000 GB", "0.1 BDP", "1000 BDP"])
         }
-        Kind::LinkBuffer => quoted(&["1 packets", "4294967295 packets", "1500 B", "1000000 GB"]),
-        Kind::Threshold => {
+        custom!("link buffer") => quoted(&["1 packets", "4294967295 packets", "1500 B", "1000000 GB"]),
+        custom!("threshold") => {
             quoted(&["0 packets", "0.000001 packets", "1000000000000 packets", "0 BDP", "1000 BDP", "1 B"])
         }
         Kind::Word(words) => quoted(words),
-        Kind::Reads => quoted(&["eager", "1 B", "1460000000 B", "1000000 GB"]),
+        custom!("reads") => quoted(&["eager", "1 B", "1460000000 B", "1000000 GB"]),
         Kind::Pair(of) => {
             let ends = extremes(of);
             vec![
@@ -349,13 +357,14 @@ pub(crate) fn extremes(kind: &Kind) -> Vec<String> {
         }
         Kind::List(of) => extremes(of).into_iter().map(|value| format!("[{value}]")).collect(),
         Kind::Either(plain, _) => extremes(plain),
-        Kind::File
+        custom!("file")
         | Kind::Map(_)
         | Kind::Any(_)
-        | Kind::Startup
-        | Kind::Avoidance
+        | custom!("startup")
+        | custom!("avoidance")
         | Kind::Table(_)
         | Kind::Tables(_)
         | Kind::Variants(_) => vec![],
+        other => unreachable!("{other:?}"),
     }
 }

@@ -6,9 +6,10 @@
 use std::process::ExitCode;
 
 use firstflight_contract::Nanos;
+use firstflight_document::nearest;
 use firstflight_hosts::network::build;
 use firstflight_reproduce::library::Library;
-use firstflight_scenario::{Scenario, nearest};
+use firstflight_scenario::Scenario;
 use firstflight_sweep::{Axis, Sweep};
 
 fn main() -> ExitCode {

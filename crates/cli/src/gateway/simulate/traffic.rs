@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use firstflight_accesslog::{Keep, Request};
 use firstflight_contract::{Nanos, mul_div};
 use firstflight_daemon::report;
+use firstflight_document::quantity::{parse_rate, parse_time};
+use firstflight_document::quoted;
 use firstflight_gateway::{Arm, Connection, Event, Settings, Stage};
 use firstflight_paths::Prefix;
-use firstflight_scenario::quantity::{parse_rate, parse_time};
-use firstflight_scenario::quoted;
 
 use super::Options;
 use super::transfer::{HEADERS, MSS};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 use super::{LocalName, Source};
-use crate::error::{Error, clipped, nearest};
+use firstflight_document::{Error, clipped, nearest};
 
 /// Attributes that are read.
 const READ: [&str; 10] = [

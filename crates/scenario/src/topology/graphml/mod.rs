@@ -16,11 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use firstflight_contract::{Nanos, Rate};
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::error::{Error, Problem, clipped, nearest, token};
 use crate::format::{Floor, Kind};
 use crate::limits;
-use crate::quantity::{parse_rate, parse_time};
-use crate::read::is_name;
+use firstflight_document::quantity::{parse_rate, parse_time};
+use firstflight_document::{Error, Problem, clipped, is_name, nearest, token};
 use keys::{Domain, Keys};
 
 /// Network of a file.

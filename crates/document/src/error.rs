@@ -263,7 +263,7 @@ fn clipped_to(most: usize, text: &str) -> String {
 }
 
 /// `text`, each word at most 20 characters: a message about the syntax of a file shows no more of its content.
-pub(crate) fn token(text: &str) -> String {
+pub fn token(text: &str) -> String {
     let word = |word: &str| match cut(word, LONGEST_TOKEN) {
         whole if whole.len() == word.len() => word.to_owned(),
         beginning => format!("{beginning}…"),

@@ -18,7 +18,8 @@ pub struct Places {
 }
 
 impl Places {
-    pub(crate) fn of(source: &Source<'_>, root: &Tree) -> Self {
+    /// The places of the keys of `root`, which is the tree of `source`.
+    pub fn of(source: &Source<'_>, root: &Tree) -> Self {
         let mut spans = BTreeMap::new();
         let mut open: Vec<_> = root.entries().iter().map(|entry| (entry.name.clone(), &entry.node)).collect();
         while let Some((path, node)) = open.pop() {

@@ -1,32 +1,46 @@
 //! Tables and values of the input, each with its place and the format's definition of it.
 
+use core::any::Any;
 use core::ops::Range;
 use std::path::Path;
 
-use firstflight_schemes::catalogue::Schemes;
+use toml::de::DeTable;
 
 use crate::error::{Error, Problem, QuantityProblem, clipped, nearest, token};
-use crate::format::{Kind, Section, TRACE, kinds};
+use crate::format::{Kind, Section, kinds};
 use crate::limits;
-use crate::trace::columns::{Columns, RateUnit, TimeUnit};
-use crate::trace::{LinkTrace, text_beside};
 use crate::tree::{Node, Tree, Value, key};
 
 /// An input: the text of a file, or a tree that a builder made.
-pub(crate) struct Source<'a> {
+#[derive(Clone, Copy, Default)]
+pub struct Source<'a> {
     /// Name of the file in errors; empty for a builder.
     pub file: &'a str,
     /// Text of the file; `None` for a builder.
     pub text: Option<&'a str>,
     /// Folder of the files that the input names; `None` if the input may name none.
     pub folder: Option<&'a Path>,
-    /// Schemes whose labels are valid.
-    pub schemes: &'a Schemes,
+    /// What the format's readers know beside the text, such as the names that are valid.
+    pub known: Option<&'a dyn Any>,
 }
 
 impl Source<'_> {
+    /// The tables of the text.
+    ///
+    /// # Errors
+    /// [`Problem::Syntax`]; [`Problem::Unreadable`] if the text is too long.
+    pub fn tree(&self) -> Result<Tree, Error> {
+        let text = self.text.unwrap_or_default();
+        if text.len() as u64 > limits::FILE {
+            let why = format!("it is longer than the limit of {} bytes", limits::FILE);
+            return Err(Error::new(Problem::Unreadable(why)).in_file(self.file, None));
+        }
+        let document = DeTable::parse(text).map_err(|error| self.syntax(&error))?;
+        Ok(Tree::of_toml(document.get_ref()))
+    }
+
     /// Line and column of a byte of the text, both from 1.
-    pub(crate) fn position(&self, at: usize) -> Option<(usize, usize)> {
+    fn position(&self, at: usize) -> Option<(usize, usize)> {
         Some(position(self.text?, at))
     }
 
@@ -38,14 +52,14 @@ impl Source<'_> {
         }
     }
 
-    pub(crate) fn syntax(&self, error: &toml::de::Error) -> Error {
+    fn syntax(&self, error: &toml::de::Error) -> Error {
         let position = error.span().and_then(|span| self.position(span.start));
         Error::new(Problem::Syntax(token(error.message()))).in_file(self.file, position)
     }
 }
 
 /// Line and column of a byte of `text`, both from 1.
-pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
+pub fn position(text: &str, at: usize) -> (usize, usize) {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -76,15 +90,15 @@ pub struct Item<'a> {
     source: &'a Source<'a>,
     path: String,
     node: &'a Node,
-    pub(crate) kind: &'static Kind,
+    kind: &'static Kind,
 }
 
 impl<'a> Table<'a> {
-    pub(crate) fn root(
-        source: &'a Source<'a>,
-        entries: &'a Tree,
-        section: &'static Section,
-    ) -> Result<Self, Error> {
+    /// The root of a document.
+    ///
+    /// # Errors
+    /// [`Problem::UnknownKey`] for a key that `section` lacks.
+    pub fn root(source: &'a Source<'a>, entries: &'a Tree, section: &'static Section) -> Result<Self, Error> {
         Self::new(source, String::new(), 0..0, entries, section)
     }
 
@@ -112,20 +126,20 @@ impl<'a> Table<'a> {
         if self.path.is_empty() { key(name) } else { format!("{}.{}", self.path, key(name)) }
     }
 
-    /// The schemes whose labels are valid.
-    pub(crate) const fn schemes(&self) -> &'a Schemes {
-        self.source.schemes
+    /// The [`Source::known`] of this type.
+    pub fn known<T: Any>(&self) -> Option<&'a T> {
+        self.source.known?.downcast_ref()
     }
 
     /// The value of a key, if it is given.
     pub fn get(&self, name: &str) -> Option<Item<'a>> {
         let key = self.section.key(name);
         let node = self.entries.get(name)?;
-        Some(Item { source: self.source, path: self.child(name), node, kind: &key.kind })
+        Some(Item { source: self.source, path: self.child(name), node, kind: key.kind.bare() })
     }
 
     /// The value of the first of these keys that is given.
-    pub(crate) fn first_given(&self, names: &[&str]) -> Option<Item<'a>> {
+    pub fn first_given(&self, names: &[&str]) -> Option<Item<'a>> {
         names.iter().find(|name| self.entries.get(name).is_some()).and_then(|name| self.get(name))
     }
 
@@ -155,7 +169,10 @@ impl<'a> Table<'a> {
     }
 
     /// The one key that is given, of a table whose keys exclude each other.
-    pub(crate) fn only(&self) -> Result<(&'static str, Item<'a>), Error> {
+    ///
+    /// # Errors
+    /// [`Problem::Invalid`] if none or several are given.
+    pub fn only(&self) -> Result<(&'static str, Item<'a>), Error> {
         let given: Vec<_> =
             self.section.keys.iter().filter_map(|key| Some((key.name, self.get(key.name)?))).collect();
         match <[_; 1]>::try_from(given) {
@@ -171,13 +188,19 @@ impl<'a> Table<'a> {
 }
 
 impl<'a> Item<'a> {
-    pub(crate) const fn value(&self) -> &'a Value {
+    /// The value.
+    pub const fn value(&self) -> &'a Value {
         &self.node.value
     }
 
-    /// The schemes whose labels are valid.
-    pub(crate) const fn schemes(&self) -> &'a Schemes {
-        self.source.schemes
+    /// The [`Source::known`] of this type.
+    pub fn known<T: Any>(&self) -> Option<&'a T> {
+        self.source.known?.downcast_ref()
+    }
+
+    /// Its kind.
+    pub const fn kind(&self) -> &'static Kind {
+        self.kind
     }
 
     /// Its line in the file, from 1; `None` if the input is no text.
@@ -217,7 +240,7 @@ impl<'a> Item<'a> {
     }
 
     /// The error that the value has the wrong type.
-    pub(crate) fn wrong_type(&self) -> Error {
+    pub fn wrong_type(&self) -> Error {
         self.fail(Problem::WrongType(match self.value() {
             Value::Text(_) => "this is a text",
             Value::Integer(_) | Value::Float(_) => "this is a number",
@@ -225,13 +248,12 @@ impl<'a> Item<'a> {
             Value::Date(_) => "this is a date",
             Value::Array(_) => "this is an array",
             Value::Table(_) => "this is a table",
-            Value::Phase(_) => "this is a scheme",
-            Value::Trace(_) => "this is a trace",
+            Value::Own(own) => own.is(),
         }))
     }
 
     /// The same value read as another kind.
-    pub(crate) fn of_kind(&self, kind: &'static Kind) -> Self {
+    pub fn of_kind(&self, kind: &'static Kind) -> Self {
         Self { kind, ..self.clone() }
     }
 
@@ -243,42 +265,9 @@ impl<'a> Item<'a> {
         self.value().as_str().ok_or_else(|| self.wrong_type())
     }
 
-    /// The trace in the file that the value names, with the columns if it is a table, or the trace itself.
-    pub(crate) fn trace(&self) -> Result<LinkTrace, Error> {
-        if let Value::Trace(trace) = self.value() {
-            return Ok(trace.clone());
-        }
-        let (file, columns) = match self.value().as_table() {
-            None => (self.text()?, Columns::default()),
-            Some(_) => {
-                let table = self.table(&TRACE)?;
-                let text = |key| table.get(key).map(|item| item.text().map(String::from)).transpose();
-                let word = |key| table.get(key).map(|item| item.word()).transpose();
-                let columns = Columns {
-                    column: text("column")?,
-                    unit: word("unit")?.and_then(RateUnit::of),
-                    time: text("time")?,
-                    time_unit: word("time_unit")?.and_then(TimeUnit::of),
-                };
-                (table.need("file")?.text()?, columns)
-            }
-        };
-        LinkTrace::load(file, self.folder()?, columns).map_err(|error| {
-            // A file that cannot be read has no place in it.
-            if error.place.file.is_empty() { self.fail(error.problem.clone()) } else { error }
-        })
-    }
-
-    /// The text of the file that the value names, and the name of the file in errors.
-    pub(crate) fn attached(&self) -> Result<(String, String), Error> {
-        text_beside(self.text()?, self.folder()?, limits::FILE)
-            .map_err(|why| self.fail(Problem::Unreadable(why)))
-    }
-
-    /// Folder of the files that the scenario names.
-    fn folder(&self) -> Result<&Path, Error> {
-        let nowhere = || self.invalid("a scenario that is not in a file cannot name a file without a folder");
-        self.source.folder.ok_or_else(nowhere)
+    /// Folder of the files that the document names, if it may name any.
+    pub fn folder(&self) -> Option<&'a Path> {
+        self.source.folder
     }
 
     /// The value as a flag.
@@ -302,7 +291,13 @@ impl<'a> Item<'a> {
     }
 
     /// The value as the table of the format that its key `kind` selects.
-    pub(crate) fn variant(&self) -> Result<Table<'a>, Error> {
+    ///
+    /// # Errors
+    /// [`Problem::WrongType`]; [`Problem::Missing`] or [`Problem::UnknownName`] of `kind`; [`Problem::UnknownKey`].
+    ///
+    /// # Panics
+    /// If the key is not for one.
+    pub fn variant(&self) -> Result<Table<'a>, Error> {
         let Kind::Variants(sections) = *self.kind else { unreachable!("{:?} has no variants", self.kind) };
         let (source, path) = (self.source, self.path.clone());
         let entries = self.value().as_table().ok_or_else(|| self.wrong_type())?;
@@ -324,7 +319,7 @@ impl<'a> Item<'a> {
     }
 
     /// The members of a table whose keys the format does not list.
-    pub(crate) fn members(&self) -> Option<Vec<(&'a str, Item<'a>)>> {
+    pub fn members(&self) -> Option<Vec<(&'a str, Item<'a>)>> {
         let table = self.value().as_table()?;
         let member = |entry: &'a crate::tree::Entry| {
             let path = format!("{}.{}", self.path, key(&entry.name));

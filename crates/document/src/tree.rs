@@ -1,49 +1,64 @@
 //! Input as a tree of tables, arrays and values: from a file, with the place of each, or from a builder.
 
-use core::fmt::{self, Display, Write};
+use core::any::Any;
+use core::fmt::{self, Debug, Display, Write};
 use core::ops::Range;
+use std::sync::Arc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toml_writer::{ToTomlKey, ToTomlValue, TomlKeyBuilder, TomlStringBuilder};
 
-use crate::scheme::PhaseSpec;
-use crate::trace::LinkTrace;
-use crate::trace::columns::Columns;
-
 /// A value and its bytes in the text of the file; an empty range in a tree that a builder made.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub struct Node {
+    /// The value.
     pub value: Value,
+    /// Its bytes in the text.
     pub span: Range<usize>,
 }
 
 /// A value of the format.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A text.
     Text(String),
     /// A whole number; one that TOML cannot represent is `i128::MAX`, above every limit of the format.
     Integer(i128),
+    /// A number with decimals.
     Float(f64),
+    /// `true` or `false`.
     Flag(bool),
+    /// A date.
     Date(String),
+    /// An array.
     Array(Vec<Node>),
+    /// A table.
     Table(Tree),
-    /// A scheme with its parameters, from a builder.
-    Phase(PhaseSpec),
-    /// A trace that is in memory, from a builder.
-    Trace(LinkTrace),
+    /// A value in memory that only the format knows, from a builder.
+    Own(Arc<dyn Own>),
+}
+
+/// A value that only a format knows.
+pub trait Own: Any + Debug + Send + Sync {
+    /// What it is, in errors: `this is a scheme`.
+    fn is(&self) -> &'static str;
+    /// The value as TOML on one line.
+    fn toml(&self) -> String;
 }
 
 /// A table: its keys in the order of the text.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tree(Vec<Entry>);
+pub struct Tree(Vec<Entry>);
 
 /// A key and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// Name.
     pub name: String,
+    /// Its bytes in the text.
     pub name_span: Range<usize>,
+    /// Value.
     pub node: Node,
 }
 
@@ -54,16 +69,18 @@ impl From<Value> for Node {
 }
 
 impl Tree {
-    pub(crate) fn entries(&self) -> &[Entry] {
+    /// Every key with its value.
+    pub fn entries(&self) -> &[Entry] {
         &self.0
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Node> {
+    /// The value of a key, if it is given.
+    pub fn get(&self, name: &str) -> Option<&Node> {
         self.0.iter().find(|entry| entry.name == name).map(|entry| &entry.node)
     }
 
     /// The tree as a TOML document.
-    pub(crate) fn to_toml(&self) -> String {
+    pub fn to_toml(&self) -> String {
         let mut out = String::new();
         let (tables, values): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|entry| entry.node.value.is_under_heading());
@@ -84,17 +101,18 @@ impl Tree {
     }
 
     /// Sets a key, in place of an earlier value.
-    pub(crate) fn set(&mut self, name: &str, value: Value) {
+    pub fn set(&mut self, name: &str, value: Value) {
         self.0.retain(|entry| entry.name != name);
         self.0.push(Entry { name: name.into(), name_span: 0..0, node: value.into() });
     }
 
-    pub(crate) fn remove(&mut self, name: &str) {
+    /// Removes a key.
+    pub fn remove(&mut self, name: &str) {
         self.0.retain(|entry| entry.name != name);
     }
 
     /// Adds a table to the array of tables `name`.
-    pub(crate) fn push(&mut self, name: &str, table: Self) {
+    pub fn push(&mut self, name: &str, table: Self) {
         let added = Node::from(Value::Table(table));
         match self.0.iter_mut().find(|entry| entry.name == name) {
             Some(Entry { node: Node { value: Value::Array(tables), .. }, .. }) => tables.push(added),
@@ -135,15 +153,30 @@ impl Node {
 }
 
 impl Value {
-    pub(crate) fn text(text: impl Into<String>) -> Self {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    pub(crate) fn array(values: impl IntoIterator<Item = Self>) -> Self {
+    /// An array.
+    pub fn array(values: impl IntoIterator<Item = Self>) -> Self {
         Self::Array(values.into_iter().map(Node::from).collect())
     }
 
-    pub(crate) fn table<'a>(entries: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+    /// A value that only the format knows.
+    pub fn own(value: impl Own) -> Self {
+        Self::Own(Arc::new(value))
+    }
+
+    /// The value of this type, if the format made one.
+    pub fn as_own<T: Own>(&self) -> Option<&T> {
+        let Self::Own(own) = self else { return None };
+        let any: &dyn Any = &**own;
+        any.downcast_ref()
+    }
+
+    /// A table of these keys.
+    pub fn table<'a>(entries: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
         let mut table = Tree::default();
         for (name, value) in entries {
             table.set(name, value);
@@ -152,7 +185,7 @@ impl Value {
     }
 
     /// Whether the value is a table or an array of tables, which a file has under headings.
-    pub(crate) fn is_under_heading(&self) -> bool {
+    fn is_under_heading(&self) -> bool {
         match self {
             Self::Table(_) => true,
             Self::Array(values) => {
@@ -171,14 +204,16 @@ impl Value {
         })
     }
 
-    pub(crate) fn as_str(&self) -> Option<&str> {
+    /// The text, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(crate) const fn as_table(&self) -> Option<&Tree> {
+    /// The table, if it is one.
+    pub const fn as_table(&self) -> Option<&Tree> {
         match self {
             Self::Table(table) => Some(table),
             _ => None,
@@ -186,7 +221,7 @@ impl Value {
     }
 }
 
-/// The value as TOML on one line. The trace of a link is followed by a comment with its hash.
+/// The value as TOML on one line.
 impl Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -203,25 +238,7 @@ impl Display for Value {
                 f.write_str("]")
             }
             Self::Table(table) => write!(f, "{table}"),
-            Self::Phase(phase) => write!(f, "{}", phase.to_value()),
-            Self::Trace(LinkTrace { file, sha256, columns, .. }) if columns.are_usual() => {
-                write!(f, "{} # SHA-256 {sha256}", quoted(file))
-            }
-            Self::Trace(LinkTrace { file, sha256, columns, .. }) => {
-                let Columns { column, unit, time, time_unit } = &**columns;
-                let chosen = [
-                    ("file", Some(&**file)),
-                    ("column", column.as_deref()),
-                    ("unit", unit.map(|unit| unit.name)),
-                    ("time", time.as_deref()),
-                    ("time_unit", time_unit.map(|unit| unit.name)),
-                ];
-                let mut table = Tree::default();
-                for (key, value) in chosen.into_iter().filter_map(|(key, value)| Some((key, value?))) {
-                    table.set(key, Value::text(value));
-                }
-                write!(f, "{table} # SHA-256 {sha256}")
-            }
+            Self::Own(own) => f.write_str(&own.toml()),
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Files that scenarios and commands name. Only regular files are read: a pipe, a device or a directory could block the
+//! Files that documents and commands name. Only regular files are read: a pipe, a device or a directory could block the
 //! program or never end.
 
 use std::fs::{File, FileType};
 use std::io::{self, Read};
 use std::path::Path;
+
+use crate::error::clipped;
 
 /// Opens the regular file at `path`.
 ///
@@ -30,6 +32,19 @@ pub fn read_text(path: &Path, most: u64) -> Result<String, String> {
         return Err(format!("it is longer than the limit of {most} bytes"));
     }
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".into())
+}
+
+/// The text of `file` in `folder`, at most `most` bytes, and its name in errors.
+///
+/// # Errors
+/// The reason why it cannot be read.
+pub fn text_beside(file: &str, folder: &Path, most: u64) -> Result<(String, String), String> {
+    let path = folder.join(file);
+    let named = path.display().to_string();
+    match read_text(&path, most) {
+        Ok(text) => Ok((text, named)),
+        Err(why) => Err(format!("{}: {why}", clipped(&named))),
+    }
 }
 
 fn refuse_others(kind: FileType) -> io::Result<()> {
