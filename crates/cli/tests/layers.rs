@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use toml::de::DeValue;
+use toml::de::DeTable;
 
 /// Crates of this workspace, each with those on which it may depend.
 const LAYERS: [(&str, &[&str]); 33] = [
@@ -97,14 +97,17 @@ const LAYERS: [(&str, &[&str]); 33] = [
     ),
 ];
 
-/// Crates of this workspace in the `[dependencies]` of a manifest.
+/// Crates of this workspace in the `[dependencies]` of a manifest, also in those of one target alone.
 fn depends_on(manifest: &str) -> Vec<String> {
-    let document = toml::de::DeTable::parse(manifest).expect("a manifest is TOML");
-    let Some(DeValue::Table(dependencies)) = document.get_ref().get("dependencies").map(|d| d.get_ref())
-    else {
-        return vec![];
-    };
-    let names = dependencies.keys().map(|name| name.get_ref().to_string());
+    fn table<'a>(of: &'a DeTable<'_>, key: &str) -> Option<&'a DeTable<'a>> {
+        of.get(key).and_then(|value| value.get_ref().as_table())
+    }
+    let manifest = DeTable::parse(manifest).expect("a manifest is TOML");
+    let manifest = manifest.get_ref();
+    let targets = table(manifest, "target").into_iter().flat_map(|targets| targets.values());
+    let targets = targets.filter_map(|target| target.get_ref().as_table());
+    let dependencies = [manifest].into_iter().chain(targets).filter_map(|of| table(of, "dependencies"));
+    let names = dependencies.flat_map(|table| table.keys()).map(|name| name.get_ref().to_string());
     // The library's package has no suffix.
     names
         .filter_map(|name| match name.as_str() {
@@ -140,8 +143,52 @@ fn dependencies_follow_the_layers() {
 
 #[test]
 fn workspace_dependencies_are_found_in_a_manifest() {
-    let manifest = "[dependencies]\nfirstflight-hosts.workspace = true\nserde = \"1\"\n";
-    assert_eq!(depends_on(manifest), ["hosts"]);
+    let manifest = "[dependencies]\nfirstflight-hosts.workspace = true\nserde = \"1\"\n\
+                    [target.'cfg(target_os = \"linux\")'.dependencies]\nfirstflight-lab.workspace = true\n";
+    assert_eq!(depends_on(manifest), ["hosts", "lab"]);
+}
+
+/// A public function or constant that nothing names outside the sources of its crate belongs to the crate alone. The search is one of
+/// words: it passes over an item whose name another file has for something else. Types are exempt: signatures need them without a name.
+#[test]
+fn every_public_function_and_constant_has_a_user_outside_its_crate() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = ["crates", "examples", "fuzz", "research"].map(|folder| sources(&root.join(folder)));
+    let read = |path: PathBuf| (std::fs::read_to_string(&path).expect("a source is readable"), path);
+    let files: Vec<_> = folders.into_iter().flatten().map(read).collect();
+    let mut users: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
+    for (text, path) in &files {
+        for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+            users.entry(word).or_default().push(path);
+        }
+    }
+    let mut alone = vec![];
+    for name in manifests().keys() {
+        let own = root.join("crates").join(name).join("src");
+        for (text, path) in files.iter().filter(|(_, path)| path.starts_with(&own)) {
+            let items = text.lines().filter_map(|line| public(line.trim_start()));
+            let unused = items.filter(|item| users[item].iter().all(|user| user.starts_with(&own)));
+            alone.extend(unused.map(|item| format!("{}: {item}", path.display())));
+        }
+    }
+    assert!(alone.len() <= ALONE, "make these private, or lower ALONE:\n{}", alone.join("\n"));
+    assert!(alone.len() == ALONE, "ALONE is {}", alone.len());
+}
+
+/// Public functions and constants that only their crate names: calls of JavaScript, and measures that wait for a user.
+const ALONE: usize = 5;
+
+/// The name of the public function, constant or static that begins on this line.
+fn public(line: &str) -> Option<&str> {
+    let mut words = line.strip_prefix("pub ")?.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let mut name = words.next()?;
+    if !["const", "static", "fn", "async", "unsafe"].contains(&name) {
+        return None;
+    }
+    while ["const", "static", "fn", "async", "unsafe"].contains(&name) {
+        name = words.next()?;
+    }
+    Some(name)
 }
 
 /// A file of tests that no program has would never run.

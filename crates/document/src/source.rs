@@ -240,7 +240,7 @@ impl<'a> Item<'a> {
     }
 
     /// The error that the value has the wrong type.
-    pub fn wrong_type(&self) -> Error {
+    pub(crate) fn wrong_type(&self) -> Error {
         self.fail(Problem::WrongType(match self.value() {
             Value::Text(_) => "this is a text",
             Value::Integer(_) | Value::Float(_) => "this is a number",

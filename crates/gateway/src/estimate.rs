@@ -167,7 +167,7 @@ impl Estimate {
     }
 
     /// Whether most hosts are measured to the limit of the path.
-    pub fn is_measured(&self) -> bool {
+    pub(crate) fn is_measured(&self) -> bool {
         2 * self.exact > self.hosts
     }
 

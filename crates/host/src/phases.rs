@@ -47,7 +47,7 @@ impl<P: Clone> Sequence<P> {
     }
 
     /// Adds a phase in front of all others. The phase in force stays the same.
-    pub fn insert_first(&mut self, phase: P) {
+    pub(crate) fn insert_first(&mut self, phase: P) {
         self.phases.insert(0, phase);
         self.position += 1;
     }

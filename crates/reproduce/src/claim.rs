@@ -203,7 +203,7 @@ impl Claim {
     }
 
     /// Whether a statement is judged: the paper as printed allows its reading.
-    pub fn is_judged(&self, statement: &Statement) -> bool {
+    pub(crate) fn is_judged(&self, statement: &Statement) -> bool {
         if statement.not_judged.is_some() {
             return false;
         }

@@ -251,18 +251,10 @@ impl SchemeSpec {
     }
 }
 
-/// Reads registered labels joined by `+`, the longest label first; schemes with one of `roles` are preferred.
+/// Reads labels of a catalogue joined by `+`, the longest label first; schemes with one of `roles` are preferred.
 ///
 /// # Errors
 /// As [`PhaseSpec::new`].
-pub fn parse_phases(text: &str, roles: &[Role]) -> Result<Vec<PhaseSpec>, Error> {
-    parse_phases_with(text, roles, BUILT_IN)
-}
-
-/// As [`parse_phases`], with the schemes of a catalogue.
-///
-/// # Errors
-/// As [`parse_phases`].
 pub fn parse_phases_with(text: &str, roles: &[Role], schemes: &Schemes) -> Result<Vec<PhaseSpec>, Error> {
     split_labels(text, schemes).into_iter().map(|label| PhaseSpec::find(schemes, label, roles)).collect()
 }

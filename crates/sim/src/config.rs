@@ -129,7 +129,7 @@ pub enum QueueConfig {
 
 impl QueueConfig {
     /// Whether the queue stores its packets and decides when the link is free.
-    pub fn decides_at_dequeue(&self) -> bool {
+    pub(crate) fn decides_at_dequeue(&self) -> bool {
         match self {
             Self::Priority(_) | Self::Choke(_) | Self::Codel(..) | Self::FqCodel(_) => true,
             Self::Unlimited

@@ -13,20 +13,20 @@ pub const MAX_BLOCKS: usize = 3;
 /// Data: the transport is ECN-capable (ECT).
 pub const ECT: u64 = 1 << 60;
 /// Data: a router on the way set the congestion mark (CE).
-pub const CE: u64 = 1 << 61;
+pub(crate) const CE: u64 = 1 << 61;
 /// Data: the sender has reduced its window (CWR). ACK: the receiver saw a mark (ECE).
 pub const CWR_ECE: u64 = 1 << 62;
 /// Data: the sender prefers this packet to be dropped before others.
 pub const DROPPABLE: u64 = 1 << 56;
 /// Data: a retransmission.
-pub const RETRANSMISSION: u64 = 1 << 55;
+pub(crate) const RETRANSMISSION: u64 = 1 << 55;
 /// Data: a retransmission with timestamps, so its timestamp differs from that of the original.
-pub const REPEAT: u64 = 1 << 59;
+pub(crate) const REPEAT: u64 = 1 << 59;
 /// ACK: the echoed timestamp is that of a retransmission (RFC 7323).
 pub const ECHO_REPEAT: u64 = 1 << 61;
 /// ACK: the first block lies below the cumulative ACK and reports a duplicate (RFC 2883); its offset counts
 /// down.
-pub const DUPLICATE: u64 = 1 << 60;
+pub(crate) const DUPLICATE: u64 = 1 << 60;
 /// Data: the last segment that the application has for now. ACK: answers a SYN.
 pub const PUSH_SYN: u64 = 1 << 63;
 
@@ -50,7 +50,7 @@ pub struct Packet {
 }
 
 /// Bits of [`Packet::low`] that hold the size of a data packet.
-pub const SIZE_MASK: u64 = 0xffff_ffff;
+pub(crate) const SIZE_MASK: u64 = 0xffff_ffff;
 
 /// SACK blocks, `[start, end)` in segments, newest first; an empty block ends the list.
 pub type Blocks = [(u32, u32); MAX_BLOCKS];
@@ -83,7 +83,7 @@ pub fn ack_size(bare: u16, low: u64, high: u64) -> u32 {
 }
 
 /// SACK blocks of an ACK.
-pub fn unpack_blocks(ack: u32, low: u64, high: u64) -> Blocks {
+pub(crate) fn unpack_blocks(ack: u32, low: u64, high: u64) -> Blocks {
     let high = if high & header::ECHO == 0 { high } else { high & header::BLOCKS_LEFT };
     let word = |w: u64, i: u32| (w >> (i * BITS) & MASK) as u32;
     let raw = [word(low, 0), word(low, 1), word(low, 2), word(high, 0), word(high, 1), word(high, 2)];

@@ -112,7 +112,7 @@ impl Receiver {
     }
 
     /// Puts the receiver on a host that sleeps when idle and takes `wakes_in` nanoseconds to wake.
-    pub fn waking_in(self, wakes_in: u64) -> Self {
+    pub(crate) fn waking_in(self, wakes_in: u64) -> Self {
         Self { wakes_in, ..self }
     }
 

@@ -25,7 +25,7 @@ impl WinnerTree {
     }
 
     /// Last time that can be scheduled, nanoseconds.
-    pub fn horizon(&self) -> u64 {
+    pub(crate) fn horizon(&self) -> u64 {
         (u64::MAX >> self.bits) - 1
     }
 
@@ -36,13 +36,13 @@ impl WinnerTree {
 
     /// Time of the next arrival, nanoseconds; later than [`WinnerTree::horizon`] if there is none.
     #[inline]
-    pub fn earliest(&self) -> u64 {
+    pub(crate) fn earliest(&self) -> u64 {
         self.keys[1] >> self.bits
     }
 
     /// Time and feed of the next arrival if it comes before `until`, which must not lie beyond the horizon.
     #[inline]
-    pub fn next_before(&self, until: u64) -> Option<(u64, usize)> {
+    pub(crate) fn next_before(&self, until: u64) -> Option<(u64, usize)> {
         debug_assert!(until <= self.horizon() + 1);
         let key = self.keys[1];
         (key < until << self.bits).then_some((key >> self.bits, (key & (self.leaves as u64 - 1)) as usize))

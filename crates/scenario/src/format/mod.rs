@@ -17,6 +17,7 @@ pub use topologies::*;
 pub use traffic::*;
 
 pub use firstflight_document::format::*;
+pub(crate) use rows::EAGER;
 pub use rows::{
-    AVOIDANCE, BUFFER, EAGER, FILE, INITIAL_WINDOW, LINK_BUFFER, LINK_NAME, READS, STARTUP, THRESHOLD,
+    AVOIDANCE, BUFFER, FILE, INITIAL_WINDOW, LINK_BUFFER, LINK_NAME, READS, STARTUP, THRESHOLD,
 };

@@ -53,7 +53,7 @@ pub static PATH: Section = Section {
 };
 
 /// A file with a trace, or a table with the columns of it that are read.
-pub const TRACE_KIND: Kind = Kind::Either(&FILE, &TRACE);
+pub(crate) const TRACE_KIND: Kind = Kind::Either(&FILE, &TRACE);
 
 /// A trace of a file with several columns.
 pub static TRACE: Section = Section {
@@ -98,7 +98,7 @@ pub static SHAPER: Section = Section {
 };
 
 /// Random loss: its probability, or a table.
-pub const LOSS_KIND: Kind = Kind::Either(&Kind::Number(PROBABILITY), &LOSS);
+pub(crate) const LOSS_KIND: Kind = Kind::Either(&Kind::Number(PROBABILITY), &LOSS);
 const BURST: Range = Range { min: 1.0, min_taken: true, max: limits::COUNT, max_taken: true };
 
 /// Random loss in bursts.

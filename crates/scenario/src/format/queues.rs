@@ -6,7 +6,8 @@ use crate::choices::words;
 use crate::limits;
 
 /// A queueing discipline: its label, or a table with parameters.
-pub const QUEUE_KIND: Kind = Kind::Shared("type-queue", &Kind::Either(&words(QueueKind::WORDS), &QUEUE));
+pub(crate) const QUEUE_KIND: Kind =
+    Kind::Shared("type-queue", &Kind::Either(&words(QueueKind::WORDS), &QUEUE));
 
 words! {
     /// Kinds of queueing disciplines.

@@ -22,7 +22,7 @@ pub(super) const FRACTION: Range = Range { min: 0.0, min_taken: false, max: 1.0,
 pub(super) const SHAPE: Range = Range { min: 1.0, min_taken: false, max: 10_000.0, max_taken: true };
 
 /// Immediate reads, in place of an amount.
-pub const EAGER: &str = "eager";
+pub(crate) const EAGER: &str = "eager";
 
 /// Kinds of values, each with its description, the word in place of a quantity, and its schema.
 macro_rules! kinds {

@@ -9,7 +9,7 @@ use super::{Floor, Key, Kind, Range, Section};
 use crate::limits;
 
 /// Kinds of `[topology]`.
-pub static TOPOLOGIES: &[&Section] = &[&PARKING_LOT, &THREE_ROUTER, &TRANSIT_STUB, &GRAPHML];
+pub(crate) static TOPOLOGIES: &[&Section] = &[&PARKING_LOT, &THREE_ROUTER, &TRANSIT_STUB, &GRAPHML];
 
 /// `[topology]` with kind `parking-lot`.
 pub static PARKING_LOT: Section = Section {

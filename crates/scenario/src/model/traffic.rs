@@ -86,13 +86,13 @@ impl FlowGroup {
     }
 
     /// Whether [`FlowGroup::partial_acks`] has a choice: only NewReno has partial ACKs, and Linux has its own response.
-    pub fn has_partial_acks(&self) -> bool {
+    pub(crate) fn has_partial_acks(&self) -> bool {
         self.recovery == Recovery::NewReno && !self.rules().detects_by_time()
     }
 
     /// Whether the sender counts time in ticks of a coarse clock. A clock of a millisecond or finer is treated as exact, since every
     /// timeout is much longer.
-    pub fn has_coarse_clock(&self) -> bool {
+    pub(crate) fn has_coarse_clock(&self) -> bool {
         self.rto_granularity > Nanos::from_millis(1) && !self.rules().detects_by_time()
     }
 
@@ -105,7 +105,7 @@ impl FlowGroup {
     }
 
     /// Whether [`FlowGroup::processor`] has a choice: it is the cost of the scoreboard of RFC 6675.
-    pub fn has_processor(&self) -> bool {
+    pub(crate) fn has_processor(&self) -> bool {
         self.recovery == Recovery::Sack && self.profile.stack().has_scoreboard()
     }
 

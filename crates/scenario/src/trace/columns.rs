@@ -16,7 +16,7 @@ pub struct Columns {
 
 impl Columns {
     /// Whether nothing is chosen.
-    pub fn are_usual(&self) -> bool {
+    pub(crate) fn are_usual(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -64,7 +64,7 @@ impl LinkTrace {
     ///
     /// # Errors
     /// As [`Schedule::parse_columns`].
-    pub fn parse_columns(text: &str, file: &str, columns: Columns) -> Result<Self, Error> {
+    pub(crate) fn parse_columns(text: &str, file: &str, columns: Columns) -> Result<Self, Error> {
         Self::named(text, file, file, columns)
     }
 
@@ -171,7 +171,7 @@ impl Schedule {
     ///
     /// # Errors
     /// The first [`Error`] found, with its line; also if the columns cannot be recognised by their names.
-    pub fn parse_columns(text: &str, file: &str, columns: &Columns) -> Result<Self, Error> {
+    pub(crate) fn parse_columns(text: &str, file: &str, columns: &Columns) -> Result<Self, Error> {
         let lines = Lines { text: text.strip_prefix('\u{feff}').unwrap_or(text), file };
         let first = lines.rows().next();
         match first {

@@ -94,7 +94,7 @@ impl Default for EligibleRate {
 
 impl EligibleRate {
     /// Smooths with `filter`; `tau` is the time constant of [`Filter::Tustin`], zero for the smoothed RTT.
-    pub fn configure(&mut self, filter: Filter, tau: Nanos) {
+    pub(crate) fn configure(&mut self, filter: Filter, tau: Nanos) {
         self.filter = filter;
         self.tau = tau;
     }
@@ -152,12 +152,13 @@ impl EligibleRate {
     }
 
     /// Whether there has been a sample.
-    pub fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         self.averages.samples > 0
     }
 
     /// The estimate in bytes per second.
-    pub fn bytes_per_second(&self) -> u64 {
+    #[cfg(test)]
+    fn bytes_per_second(&self) -> u64 {
         self.averages.estimate >> FRACTION_BITS
     }
 

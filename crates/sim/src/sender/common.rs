@@ -288,7 +288,7 @@ impl Common {
     }
 
     /// First segment that was not sent when start-up ended; `None` while start-up lasts.
-    pub fn exit_segment(&self) -> Option<u32> {
+    pub(crate) fn exit_segment(&self) -> Option<u32> {
         self.exit_segment
     }
 

@@ -94,7 +94,7 @@ impl Rto {
     }
 
     /// The timer fired.
-    pub fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self) {
         if self.timeout() < self.config.max {
             self.doublings += 1;
         }
@@ -108,13 +108,13 @@ impl Rto {
     }
 
     /// Forgets the doublings: the path delivers again.
-    pub fn end_back_off(&mut self) {
+    pub(crate) fn end_back_off(&mut self) {
         self.doublings = 0;
         self.settle();
     }
 
     /// Waits no longer than SRTT + 4 RTTVAR, or again at least the smallest timeout.
-    pub fn set_fine(&mut self, fine: bool) {
+    pub(crate) fn set_fine(&mut self, fine: bool) {
         let floor = if fine { 0 } else { self.config.min };
         if floor != self.floor {
             self.floor = floor;
@@ -123,19 +123,19 @@ impl Rto {
     }
 
     /// Whether it has no lower bound.
-    pub fn is_fine(&self) -> bool {
+    pub(crate) fn is_fine(&self) -> bool {
         self.floor < self.config.min
     }
 
     /// RFC 6298 (5.7): after a lost SYN "the RTO MUST be re-initialized to 3 seconds when data transmission begins".
-    pub fn restart_after_lost_syn(&mut self) {
+    pub(crate) fn restart_after_lost_syn(&mut self) {
         self.doublings = 0;
         self.base = self.base.max(3_000_000_000);
         self.settle();
     }
 
     /// Whether the timer fired since the last sample.
-    pub fn backed_off(&self) -> bool {
+    pub(crate) fn backed_off(&self) -> bool {
         self.doublings > 0
     }
 

@@ -115,7 +115,7 @@ impl ReceiveWindow {
     }
 
     /// Whether the buffer grows.
-    pub fn is_tuned(self) -> bool {
+    pub(crate) fn is_tuned(self) -> bool {
         self.most > 0
     }
 
