@@ -10,10 +10,11 @@ use sha2::{Digest, Sha256};
 
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
-    Codel, Endpoints, FlowGroup, FqCodel, Graph, Growth, Interval, Limit, Network, Path, Policer, Processor,
-    Queue, Reads, Red, Reorder, Rounds, Router, Scenario, Shaper, Source, Start, UdpSource,
+    Codel, Endpoints, FlowGroup, FqCodel, Graph, Interval, Limit, Network, Path, Policer, Queue, Reads, Red,
+    Reorder, Rounds, Router, Scenario, Shaper, Source, Start, UdpSource,
 };
 use crate::scheme::SchemeSpec;
+use crate::stack;
 use crate::trace::LinkTrace;
 use firstflight_document::quantity::{show_bytes, show_rate, show_time};
 use firstflight_document::{Tree, Value};
@@ -142,9 +143,7 @@ fn group(flow: &FlowGroup, network: &Network) -> Tree {
         out.set("rounds", rounds(transfers));
     }
     scheme(&flow.scheme, &mut out);
-    stack(flow, &mut out);
-    ends(&flow.endpoints, network, &mut out);
-    out.set("extra_rtt", dist(flow.extra_rtt, time));
+    stack::texts(flow, network).for_each(|(key, value)| out.set(key, value));
     out
 }
 
@@ -186,48 +185,6 @@ pub(crate) fn scheme(scheme: &SchemeSpec, out: &mut Tree) {
     }
 }
 
-fn stack(flow: &FlowGroup, out: &mut Tree) {
-    let window = |bytes: Option<u64>| bytes.map_or_else(|| Value::text(UNLIMITED), self::bytes);
-    out.set("recovery", Value::text(flow.recovery.word()));
-    if flow.has_partial_acks() {
-        out.set("partial_acks", Value::text(flow.partial_acks.word()));
-    }
-    if let Some(Processor { walk, backlog }) = flow.processor {
-        out.set("sack_walk", time(walk));
-        if let Some(acks) = backlog {
-            out.set("ack_backlog", Value::Integer(acks.into()));
-        }
-    }
-    out.set("initial_window", bytes(flow.initial_window));
-    out.set("initial_ssthresh", window(flow.initial_ssthresh));
-    out.set("receive_window", window(flow.receive_window));
-    out.set("initial_receive_window", window(flow.initial_receive_window));
-    out.set("receiver", Value::text(flow.receiver.word()));
-    out.set("delayed_ack_timer", time(flow.delayed_ack_timer));
-    out.set("receiver_reads", reads(flow.receiver_reads));
-    match flow.growth {
-        Growth::PerAck => out.set("byte_counting", Value::Flag(false)),
-        Growth::ByteCounting => out.set("byte_counting", Value::Flag(true)),
-        // Only a profile sets it; the key is absent.
-        Growth::AllAcked => {}
-    }
-    out.set("min_rto", time(flow.min_rto));
-    out.set("rto_granularity", time(flow.rto_granularity));
-    out.set("idle_restart", Value::text(flow.idle_restart.word()));
-    if flow.paced {
-        out.set("paced", Value::Flag(true));
-    }
-    if let Some(pace) = flow.initial_pace {
-        out.set("initial_pace", bytes(pace));
-    }
-    out.set("limited_transmit", Value::Flag(flow.limited_transmit));
-    out.set("handshake", Value::Flag(flow.handshake));
-    out.set("data_in_syn", Value::text(flow.data_in_syn.word()));
-    if let Some(cluster) = &flow.cluster {
-        out.set("cluster", Value::text(cluster));
-    }
-}
-
 fn udp_source(udp: &UdpSource, network: &Network) -> Tree {
     let mut out = Tree::default();
     out.set("name", Value::text(&udp.name));
@@ -238,27 +195,35 @@ fn udp_source(udp: &UdpSource, network: &Network) -> Tree {
         let (on, off) = (dist(periods.on, time), dist(periods.off, time));
         out.set("on_off", Value::table([("on", on), ("off", off)]));
     }
-    ends(&udp.endpoints, network, &mut out);
+    for (key, text) in ["direction", "from", "to"].into_iter().zip(udp.endpoints.texts(network)) {
+        text.into_iter().for_each(|text| out.set(key, text));
+    }
     out
 }
 
-fn ends(endpoints: &Endpoints, network: &Network, out: &mut Tree) {
-    let (pairs, graph) = match (endpoints, network) {
-        (Endpoints::Path(direction), _) => {
-            out.set("direction", Value::text(direction.word()));
-            return;
+impl Endpoints {
+    /// The keys `direction`, `from` and `to`.
+    pub(crate) fn texts(&self, network: &Network) -> [Option<Value>; 3] {
+        let graph = match network {
+            Network::Dumbbell(_) => None,
+            Network::Graph(graph) => Some(graph),
+        };
+        let name = |node: usize| Value::text(&graph.expect("a dumbbell has no nodes").nodes[node].name);
+        match self {
+            Self::Path(direction) => [Some(Value::text(direction.word())), None, None],
+            Self::Nodes { from, to } => [None, Some(name(*from)), Some(name(*to))],
+            Self::Pairs(pairs) => [
+                None,
+                Some(Value::array(pairs.iter().map(|pair| name(pair.0)))),
+                Some(Value::array(pairs.iter().map(|pair| name(pair.1)))),
+            ],
         }
-        (_, Network::Dumbbell(_)) => unreachable!("a dumbbell has no nodes"),
-        (Endpoints::Nodes { from, to }, Network::Graph(graph)) => {
-            out.set("from", Value::text(&graph.nodes[*from].name));
-            out.set("to", Value::text(&graph.nodes[*to].name));
-            return;
-        }
-        (Endpoints::Pairs(pairs), Network::Graph(graph)) => (pairs, graph),
-    };
-    let name = |node: usize| Value::text(&graph.nodes[node].name);
-    out.set("from", Value::array(pairs.iter().map(|pair| name(pair.0))));
-    out.set("to", Value::array(pairs.iter().map(|pair| name(pair.1))));
+    }
+}
+
+/// A window, where none is unlimited.
+pub(crate) fn window(size: Option<u64>) -> Value {
+    size.map_or_else(|| Value::text(UNLIMITED), bytes)
 }
 
 pub(crate) fn time(time: Nanos) -> Value {

@@ -1,12 +1,13 @@
 //! Whether a host draws random numbers for a scenario, answered by each of its parts.
 //!
-//! Fields and variants are all named, so that the compiler asks for the answer of a new one. A property of the simulator's tests
+//! Fields and variants are all named, or declare it (`stack.rs`), so that the compiler asks for the answer of a new one. A property of the simulator's tests
 //! holds the answers to runs: a scenario that draws nothing gives the same bytes under two seeds.
 
 use crate::model::{
     Endpoints, FlowGroup, FqCodel, Graph, Interval, Link, Network, OnOff, Pages, Path, Queue, Reorder,
     Rounds, Scenario, Source, Start, UdpSource,
 };
+use crate::stack;
 use firstflight_random::{Dist, Quantity};
 
 /// A part of a scenario.
@@ -94,22 +95,14 @@ impl Draws for Reorder {
 }
 
 impl Draws for FlowGroup {
-    #[rustfmt::skip]
     fn draws(&self) -> bool {
-        let Self {
-            name: _, profile: _, count: _, start, size, lifetime, parallel: _, source, rounds, scheme: _, recovery: _,
-            partial_acks: _, processor: _, initial_window: _, initial_ssthresh: _, receive_window: _,
-            initial_receive_window: _, receiver: _, delayed_ack_timer: _, receiver_reads: _, growth: _, min_rto: _,
-            rto_granularity: _, idle_restart: _, paced: _, initial_pace: _, limited_transmit: _, handshake: _,
-            data_in_syn: _, cluster: _, endpoints, extra_rtt,
-        } = self;
-        start.draws()
-            || size.draws()
-            || lifetime.draws()
-            || source.draws()
-            || rounds.draws()
-            || endpoints.draws()
-            || extra_rtt.draws()
+        self.start.draws()
+            || self.size.draws()
+            || self.lifetime.draws()
+            || self.source.draws()
+            || self.rounds.draws()
+            || self.endpoints.draws()
+            || stack::draws(self)
             || self.clock_phase().draws()
     }
 }

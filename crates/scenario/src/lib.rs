@@ -18,6 +18,7 @@ mod read;
 pub mod reference;
 pub mod schema;
 pub mod scheme;
+mod stack;
 mod topology;
 mod trace;
 

@@ -33,7 +33,10 @@ use std::path::PathBuf;
 
 use firstflight_schemes::catalogue::Schemes;
 
+#[cfg(test)]
+pub(crate) use given::Given;
 pub use given::{Every, Law, ValueOf, every, kind};
+pub(crate) use tables::setters;
 pub use tables::*;
 
 use crate::model::Scenario;

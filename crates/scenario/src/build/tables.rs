@@ -1,8 +1,7 @@
 //! Tables of the format as builders: one setter for each key, named as the key.
 
 use super::given::{Given, ValueOf, kind};
-use crate::model::{self, DataInSyn, IdleRestart, PartialAcks, Receiver, Recovery};
-use crate::profile::Profile;
+use crate::model;
 use crate::scheme::SchemeSpec;
 use firstflight_document::{Tree, Value};
 
@@ -21,10 +20,10 @@ macro_rules! setters {
 
             /// Calls the setter of this name, if there is one.
             #[cfg(test)]
-            pub(super) fn $by_name(self, key: &str, value: &Value) -> Option<Self> {
+            pub(crate) fn $by_name(self, key: &str, value: &Value) -> Option<Self> {
                 let _ = value;
                 match key {
-                    $(stringify!($key) => Some(self.$key(Given(value.clone()))),)*
+                    $(stringify!($key) => Some(self.$key(crate::build::Given(value.clone()))),)*
                     _ => None,
                 }
             }
@@ -128,68 +127,11 @@ table! {
     }
 }
 
-/// Setters of the keys that every source of TCP traffic has.
-macro_rules! stack_setters {
-    ($name:ident) => {
-        setters!($name, set_stack {
-            /// Stack whose defaults hold; default [`Profile::Rfc`].
-            profile: kind::Word<Profile>;
-            /// Start-up scheme, or several.
-            startup: kind::Startup;
-            /// Avoidance scheme; none if the start-up scheme controls the whole connection.
-            avoidance: kind::Avoidance;
-            /// Loss detection and retransmission.
-            recovery: kind::Word<Recovery>;
-            /// Response of NewReno to partial ACKs.
-            partial_acks: kind::Word<PartialAcks>;
-            /// Time of the sending host for each packet that it visits to mark those that an ACK reports.
-            sack_walk: kind::Time;
-            /// ACKs that may wait for the sending host.
-            ack_backlog: kind::Whole;
-            /// Initial window, at least one packet.
-            initial_window: kind::InitialWindow;
-            /// Initial slow-start threshold, at least one packet.
-            initial_ssthresh: kind::Window;
-            /// Largest window that the receiver offers.
-            receive_window: kind::Window;
-            /// First window that the receiver offers.
-            initial_receive_window: kind::Window;
-            /// Time at which the receiver acknowledges.
-            receiver: kind::Word<Receiver>;
-            /// Longest delay of an ACK.
-            delayed_ack_timer: kind::Time;
-            /// Time at which the receiving application reads.
-            receiver_reads: kind::Reads;
-            /// Whether an ACK enlarges the window by the bytes that it acknowledges (RFC 3465).
-            byte_counting: kind::Flag;
-            /// Smallest retransmission timeout.
-            min_rto: kind::Time;
-            /// Clock granularity of the retransmission timeout.
-            rto_granularity: kind::Time;
-            /// Effect of an idle time on the window.
-            idle_restart: kind::Word<IdleRestart>;
-            /// Whether the stack paces what it sends; only profile `linux` can.
-            paced: kind::Flag;
-            /// Pace of the initial window, in a round-trip time; only of a paced flow.
-            initial_pace: kind::Amount;
-            /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
-            limited_transmit: kind::Flag;
-            /// Whether a handshake precedes the data.
-            handshake: kind::Flag;
-            /// Data that leaves with the first packet of the handshake.
-            data_in_syn: kind::Word<DataInSyn>;
-            /// Flows of equal name share a bottleneck.
-            cluster: kind::Name;
-            /// Direction across a path.
-            direction: kind::Word<model::Direction>;
-            /// Nodes that send the data.
-            from: kind::Names;
-            /// Nodes that receive the data.
-            to: kind::Names;
-            /// Propagation of each flow beyond the network's, both ways together.
-            extra_rtt: kind::Times;
-        });
+pub(crate) use setters;
 
+/// The setter of a chain, which every source of TCP traffic has.
+macro_rules! scheme_setter {
+    ($name:ident) => {
         impl $name {
             /// Start-up and avoidance from a chain, in place of earlier ones.
             #[must_use]
@@ -236,7 +178,7 @@ table! {
         rounds: Rounds;
     }
 }
-stack_setters!(Flow);
+scheme_setter!(Flow);
 
 table! {
     /// TCP connections that send small messages: `[[telnet]]`.
@@ -259,7 +201,7 @@ table! {
         size: kind::Sizes;
     }
 }
-stack_setters!(Telnet);
+scheme_setter!(Telnet);
 
 table! {
     /// Sessions of web pages: `[[web]]`.
@@ -290,7 +232,7 @@ table! {
         parallel: kind::Whole;
     }
 }
-stack_setters!(Web);
+scheme_setter!(Web);
 
 table! {
     /// Packets of equal size at a constant rate: `[[udp]]`.

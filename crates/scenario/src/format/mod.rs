@@ -4,7 +4,7 @@
 mod laws;
 mod networks;
 mod queues;
-mod rows;
+pub(crate) mod rows;
 mod tables;
 mod topologies;
 mod traffic;
@@ -16,8 +16,7 @@ pub use tables::*;
 pub use topologies::*;
 pub use traffic::*;
 
+pub use crate::stack::STACK;
 pub use firstflight_document::format::*;
 pub(crate) use rows::EAGER;
-pub use rows::{
-    AVOIDANCE, BUFFER, FILE, INITIAL_WINDOW, LINK_BUFFER, LINK_NAME, READS, STARTUP, THRESHOLD,
-};
+pub use rows::{AVOIDANCE, BUFFER, FILE, INITIAL_WINDOW, LINK_BUFFER, LINK_NAME, READS, STARTUP, THRESHOLD};

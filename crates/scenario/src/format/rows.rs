@@ -12,7 +12,7 @@ use crate::profile::InitialWindow;
 use crate::schema::scheme;
 
 /// The row of a key whose default is the profile's.
-pub(super) const fn habit(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+pub(crate) const fn habit(name: &'static str, kind: Kind, doc: &'static str) -> Key {
     optional(name, kind, "that of the profile", doc)
 }
 

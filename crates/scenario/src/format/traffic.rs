@@ -4,8 +4,8 @@ use super::laws::{COUNT_OR_LAW, DELAYS, SIZES, TIMES};
 use super::rows::*;
 use super::{Key, Kind, Section};
 use crate::limits;
-use crate::model::{DataInSyn, Direction, IdleRestart, PartialAcks, Receiver, Recovery};
-use crate::profile::Profile;
+use crate::model::Direction;
+use crate::stack::STACK;
 
 /// Keys of transfers.
 const TRANSFERS: &[Key] = &[
@@ -40,117 +40,6 @@ const TRANSFERS: &[Key] = &[
         Kind::Table(&ROUNDS),
         "one",
         "further transfers of `size` on the same connection, each after an idle time",
-    ),
-];
-
-/// The keys of the stack that sends, and of its endpoints: the same for every source of TCP traffic.
-pub const STACK: &[Key] = &[
-    optional("profile", words(Profile::WORDS), "`\"rfc\"`", "the stack that sets the defaults below"),
-    habit("startup", STARTUP, "start-up scheme"),
-    habit(
-        "avoidance",
-        AVOIDANCE,
-        "avoidance scheme; not with a start-up scheme that controls the whole connection",
-    ),
-    habit("recovery", words(Recovery::WORDS), "loss detection and retransmission"),
-    optional(
-        "partial_acks",
-        words(PartialAcks::WORDS),
-        "`\"impatient\"`",
-        "response to an ACK of a part of the data that was outstanding when recovery began; only with recovery `newreno`, not under profile `linux`: see below",
-    ),
-    optional(
-        "sack_walk",
-        TIME,
-        "no time",
-        "time that the sending host needs for each packet of its retransmission queue that it visits to mark those that an ACK reports; ACKs wait meanwhile; only under profile `rfc` with recovery `sack`: see below",
-    ),
-    optional(
-        "ack_backlog",
-        Kind::Integer { min: 1, max: limits::BACKLOG },
-        "all of them",
-        "ACKs that may wait for the sending host, the one in hand included; further ones are lost; only with `sack_walk`",
-    ),
-    habit("initial_window", INITIAL_WINDOW, "initial window, at least one packet"),
-    optional(
-        "initial_ssthresh",
-        Kind::AmountOrUnlimited,
-        "`\"unlimited\"`",
-        "initial slow-start threshold, at least one packet",
-    ),
-    habit(
-        "receive_window",
-        Kind::AmountOrUnlimited,
-        "largest window that the receiver offers, at least one packet; `unlimited` is 1000000 packets",
-    ),
-    habit(
-        "initial_receive_window",
-        Kind::AmountOrUnlimited,
-        "first window that the receiver offers, at most `receive_window`; the window opens by two packets for each that arrives",
-    ),
-    habit("receiver", words(Receiver::WORDS), "times at which the receiver acknowledges"),
-    habit("delayed_ack_timer", TIME, "time for which a receiver that delays ACKs waits for a second packet"),
-    optional(
-        "receiver_reads",
-        READS,
-        "`\"eager\"`",
-        "times at which the receiving application reads: at once, or when this amount has arrived",
-    ),
-    habit(
-        "byte_counting",
-        Kind::Flag,
-        "whether an ACK enlarges the window by the bytes that it acknowledges, at most two packets (RFC 3465); refused under profiles `linux` and `quinn`, where every byte counts",
-    ),
-    habit("min_rto", TIME, "smallest retransmission timeout, at most the largest of the profile"),
-    habit(
-        "rto_granularity",
-        TIME,
-        "clock granularity of the retransmission timeout, at most the largest timeout of the profile; except under profile `linux` a clock of 1 ms or finer counts as exact",
-    ),
-    habit("idle_restart", words(IdleRestart::WORDS), "effect of an idle time on the window: see below"),
-    optional(
-        "paced",
-        Kind::Flag,
-        "`false`",
-        "whether the stack paces what it sends, as Linux does with the queueing discipline fq: after ten packets, at twice the window a round trip, from half the threshold on at 1.2 times; only under profile `linux`",
-    ),
-    optional(
-        "initial_pace",
-        Kind::Amount,
-        "the stack's: twice `initial_window`",
-        "pace of the initial window, in a round-trip time, as a plan of the gateway has one: see below; at least `initial_window` and less than twice as much; only with `paced` and a handshake",
-    ),
-    habit(
-        "limited_transmit",
-        Kind::Flag,
-        "whether the first two duplicate ACKs release a new packet each (RFC 3042); always so under profiles `linux` and `quinn`",
-    ),
-    habit("handshake", Kind::Flag, "whether a handshake precedes the data"),
-    optional(
-        "data_in_syn",
-        words(DataInSyn::WORDS),
-        "`\"never\"`",
-        "whether data leaves with the SYN, or right behind it: see below",
-    ),
-    optional("cluster", Kind::Name, "the topology decides", "flows of equal name share a bottleneck"),
-    optional("direction", words(Direction::WORDS), "`\"forward\"`", "direction across a `[path]`"),
-    optional(
-        "from",
-        Kind::Names,
-        "the topology's; required in a graph",
-        "node that sends the data, or several, of which each flow has one: names of nodes, of subnets, or of beginnings of subnet names up to a `-`",
-    ),
-    optional(
-        "to",
-        Kind::Names,
-        "the topology's; required in a graph",
-        "node that receives the data, or several; equal numbers in `from` and `to` are pairs",
-    ),
-    optional(
-        "extra_rtt",
-        Kind::Either(&DELAY, &DELAYS),
-        "`\"0 ms\"`",
-        "propagation of each flow beyond the network's, both ways together",
     ),
 ];
 

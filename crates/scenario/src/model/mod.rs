@@ -8,6 +8,7 @@ mod queue;
 mod traffic;
 
 pub use crate::choices::*;
+pub use crate::stack::FlowGroup;
 pub use network::*;
 pub use queue::*;
 pub use traffic::*;

@@ -3,81 +3,10 @@
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::stack::Rules;
 
-use crate::choices::{DataInSyn, Growth, IdleRestart, PartialAcks, Reads, Receiver, Recovery, words};
+use crate::choices::{DataInSyn, Recovery, words};
 use crate::profile::{InitialWindow, Profile};
-use crate::scheme::SchemeSpec;
+use crate::stack::FlowGroup;
 use firstflight_random::Dist;
-
-/// TCP flows that share their settings: one `[[flow]]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FlowGroup {
-    /// Name of the group; its flows have the names `name.0`, `name.1` and so on.
-    pub name: String,
-    /// Stack that sets the defaults.
-    pub profile: Profile,
-    /// Number of flows; if `None`, all that start before the run ends. Of [`Source::Web`], number of sessions.
-    pub count: Option<u32>,
-    /// Start times.
-    pub start: Start,
-    /// Payload bytes to deliver; if `None`, without end.
-    pub size: Option<Dist<u64>>,
-    /// Time after which each flow ends; if `None`, when `size` is delivered.
-    pub lifetime: Option<Dist<Nanos>>,
-    /// Connections over which each flow is split.
-    pub parallel: u32,
-    /// Traffic of its connections.
-    pub source: Source,
-    /// Transfers of `size` by the same connection; if `None`, one.
-    pub rounds: Option<Rounds>,
-    /// Start-up and avoidance.
-    pub scheme: SchemeSpec,
-    /// Loss detection and retransmission.
-    pub recovery: Recovery,
-    /// Response to partial ACKs; `Impatient` if not [`FlowGroup::has_partial_acks`].
-    pub partial_acks: PartialAcks,
-    /// Processor time that selective ACKs cost the sending host; none if not [`FlowGroup::has_processor`].
-    pub processor: Option<Processor>,
-    /// Initial window, payload bytes; at least one packet.
-    pub initial_window: u64,
-    /// Initial slow-start threshold, payload bytes; if `None`, infinite.
-    pub initial_ssthresh: Option<u64>,
-    /// Largest window that the receiver offers, payload bytes; if `None`, without limit.
-    pub receive_window: Option<u64>,
-    /// First window that the receiver offers, payload bytes, at most `receive_window`; if `None`, `receive_window`. The
-    /// window opens by two packets for each that arrives.
-    pub initial_receive_window: Option<u64>,
-    /// Times at which the receiver acknowledges.
-    pub receiver: Receiver,
-    /// Time for which a receiver that delays ACKs waits for a second packet.
-    pub delayed_ack_timer: Nanos,
-    /// Times at which the receiving application reads.
-    pub receiver_reads: Reads,
-    /// Growth of the window that one ACK allows.
-    pub growth: Growth,
-    /// Smallest retransmission timeout.
-    pub min_rto: Nanos,
-    /// Clock granularity of the retransmission timeout, which is rounded up.
-    pub rto_granularity: Nanos,
-    /// Effect of an idle time on the window.
-    pub idle_restart: IdleRestart,
-    /// Whether the stack paces what it sends, whatever the scheme, where it [can](crate::profile::Stack::can_pace).
-    pub paced: bool,
-    /// Pace of the initial window, payload bytes in a round-trip time, as a plan of the gateway has one; if `None`, the stack's.
-    /// See [`FlowGroup::initial_pace_conflict`].
-    pub initial_pace: Option<u64>,
-    /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
-    pub limited_transmit: bool,
-    /// Whether a handshake precedes the data and gives the first RTT sample.
-    pub handshake: bool,
-    /// Data in the SYN of that handshake.
-    pub data_in_syn: DataInSyn,
-    /// Flows of equal name share a bottleneck; if `None`, the topology decides.
-    pub cluster: Option<String>,
-    /// Endpoints.
-    pub endpoints: Endpoints,
-    /// Propagation of each flow beyond the network's, both ways together.
-    pub extra_rtt: Dist<Nanos>,
-}
 
 impl FlowGroup {
     /// Rules of the group's stack.

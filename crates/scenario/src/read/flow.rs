@@ -6,15 +6,13 @@ use super::scheme;
 use super::values::Values;
 use crate::format;
 use crate::limits;
-use crate::model::{
-    DataInSyn, Endpoints, FlowGroup, Growth, IdleRestart, OnOff, Packet, PartialAcks, Processor, Reads,
-    Receiver, Recovery, Source, Start, UdpSource,
-};
+use crate::model::{Endpoints, FlowGroup, Growth, OnOff, Packet, PartialAcks, Processor, Reads, UdpSource};
 use crate::profile::{InitialWindow, Profile, Stack};
+use crate::scheme::SchemeSpec;
+use crate::stack;
 use firstflight_document::Error;
 use firstflight_document::quantity::show_time;
 use firstflight_document::{Item, Table};
-use firstflight_random::Dist;
 
 /// Smallest packet of QUIC on the wire: a datagram of 1200 bytes (RFC 9000 section 14) behind the headers of IPv4 and UDP.
 const SMALLEST_QUIC: u32 = 1228;
@@ -37,82 +35,11 @@ pub(super) fn stack(
         return Err(item.invalid(why));
     }
     let payload = packet.payload(profile);
-    let time = |key, default| table.get(key).map_or(Ok(default), |item| item.time());
-    let timeout = |key, default| table.get(key).map_or(Ok(default), |item| timeout(&item, stack, profile));
-    let flag = |key, default| table.get(key).map_or(Ok(default), |item| item.flag());
-    let window = |key| match table.get(key) {
-        Some(item) if !item.is_word() => item.window(payload).map(Some),
-        _ => Ok(None),
-    };
-    let offered = match table.get("receive_window") {
-        Some(_) => window("receive_window")?,
-        None => stack.receive_window,
-    };
-    let group = FlowGroup {
-        name,
-        profile,
-        count: Some(1),
-        start: Start::At(Nanos::ZERO),
-        size: None,
-        lifetime: None,
-        parallel: 1,
-        source: Source::Flow,
-        rounds: None,
-        scheme: scheme::read(table, stack)?,
-        recovery: table
-            .get("recovery")
-            .map_or(Ok(stack.recovery), |item| item.choice(Recovery::from_word))?,
-        partial_acks: PartialAcks::Impatient,
-        processor: None,
-        initial_window: match table.get("initial_window") {
-            Some(item) => match item.value().as_str().and_then(InitialWindow::from_word) {
-                Some(rule) => rule.bytes(payload),
-                None => item.window(payload)?,
-            },
-            None => stack.initial_window.bytes(payload),
-        },
-        initial_ssthresh: window("initial_ssthresh")?,
-        receive_window: offered,
-        initial_receive_window: match table.get("initial_receive_window") {
-            Some(item) => first_offer(&item, payload, offered)?,
-            None => {
-                stack.initial_receive_window.filter(|first| offered.is_none_or(|offered| *first < offered))
-            }
-        },
-        receiver: table
-            .get("receiver")
-            .map_or(Ok(stack.receiver), |item| item.choice(Receiver::from_word))?,
-        delayed_ack_timer: time("delayed_ack_timer", stack.delayed_ack_timer)?,
-        receiver_reads: match table.get("receiver_reads") {
-            Some(item) if !item.is_word() => Reads::Every(reads(&item, payload)?),
-            _ => Reads::Eager,
-        },
-        growth: match table.get("byte_counting").map(|item| item.flag()).transpose()? {
-            Some(true) => Growth::ByteCounting,
-            Some(false) => Growth::PerAck,
-            None => stack.growth,
-        },
-        min_rto: timeout("min_rto", stack.min_rto)?,
-        rto_granularity: timeout("rto_granularity", stack.rto_granularity)?,
-        idle_restart: table
-            .get("idle_restart")
-            .map_or(Ok(stack.idle_restart), |item| item.choice(IdleRestart::from_word))?,
-        paced: paced(table, profile)?,
-        initial_pace: match table.get("initial_pace") {
-            Some(item) => Some(item.window(payload)?),
-            None => None,
-        },
-        limited_transmit: flag("limited_transmit", stack.limited_transmit)?,
-        handshake: flag("handshake", stack.handshake)?,
-        data_in_syn: table
-            .get("data_in_syn")
-            .map_or(Ok(DataInSyn::Never), |item| item.choice(DataInSyn::from_word))?,
-        cluster: table.get("cluster").map(|item| item.name().map(String::from)).transpose()?,
-        endpoints,
-        extra_rtt: table
-            .get("extra_rtt")
-            .map_or(Ok(Dist::Fixed(Nanos::ZERO)), |item| item.dist(Item::time))?,
-    };
+    let mut at = Reading { table, name, endpoints, profile, stack, payload, offered: stack.receive_window };
+    if table.get("receive_window").is_some() {
+        at.offered = at.window("receive_window")?;
+    }
+    let group = stack::read(&at)?;
     let group = FlowGroup { processor: processor(table, &group)?, ..group };
     if let (Some(item), Some((why, expected))) =
         (table.get("initial_pace"), group.initial_pace_conflict(payload))
@@ -131,6 +58,136 @@ pub(super) fn stack(
         }
         Some(item) => Ok(FlowGroup { partial_acks: item.choice(PartialAcks::from_word)?, ..group }),
         None => Ok(group),
+    }
+}
+
+/// A table whose keys of the stack are read.
+pub(crate) struct Reading<'a> {
+    table: &'a Table<'a>,
+    pub(crate) name: String,
+    pub(crate) endpoints: Endpoints,
+    pub(crate) profile: Profile,
+    /// Defaults.
+    pub(crate) stack: &'static Stack,
+    /// Bytes of data in a full packet.
+    pub(crate) payload: u32,
+    /// The receive window.
+    pub(crate) offered: Option<u64>,
+}
+
+impl<'a> Reading<'a> {
+    /// The value of a key that may be absent.
+    pub(crate) fn optional<T>(
+        &self,
+        key: &str,
+        read: impl Fn(&Item<'a>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        self.table.get(key).map(|item| read(&item)).transpose()
+    }
+
+    /// The value of a key, or its default.
+    pub(crate) fn value<T>(
+        &self,
+        key: &str,
+        usual: T,
+        read: impl Fn(&Item<'a>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        Ok(self.optional(key, read)?.unwrap_or(usual))
+    }
+
+    pub(crate) fn choice<T>(
+        &self,
+        key: &str,
+        usual: T,
+        from_word: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, Error> {
+        self.value(key, usual, |item| item.choice(&from_word))
+    }
+
+    /// A window; none if it is absent or unlimited.
+    pub(crate) fn window(&self, key: &str) -> Result<Option<u64>, Error> {
+        self.value(
+            key,
+            None,
+            |item| if item.is_word() { Ok(None) } else { item.window(self.payload).map(Some) },
+        )
+    }
+
+    /// A part of the retransmission timeout, at most the largest timeout of the stack.
+    pub(crate) fn timeout(&self, key: &str, usual: Nanos) -> Result<Nanos, Error> {
+        self.value(key, usual, |item| match item.time()? {
+            time if time > self.stack.max_rto => {
+                let (most, word) = (show_time(self.stack.max_rto), self.profile.word());
+                let why = format!("above the largest retransmission timeout of profile {word}, {most}");
+                Err(item.invalid(why).expecting(format!("a time above zero and at most {most}")))
+            }
+            time => Ok(time),
+        })
+    }
+
+    pub(crate) fn scheme(&self) -> Result<SchemeSpec, Error> {
+        scheme::read(self.table, self.stack)
+    }
+
+    pub(crate) fn initial_window(&self) -> Result<u64, Error> {
+        self.value("initial_window", self.stack.initial_window.bytes(self.payload), |item| {
+            match item.value().as_str().and_then(InitialWindow::from_word) {
+                Some(rule) => Ok(rule.bytes(self.payload)),
+                None => item.window(self.payload),
+            }
+        })
+    }
+
+    /// The first receive window; it is at most the window to which it opens.
+    pub(crate) fn first_offer(&self) -> Result<Option<u64>, Error> {
+        let offered = self.offered;
+        if self.table.get("initial_receive_window").is_none() {
+            let usual = self.stack.initial_receive_window;
+            return Ok(usual.filter(|first| offered.is_none_or(|offered| *first < offered)));
+        }
+        let first = self.window("initial_receive_window")?;
+        match (first, offered) {
+            (Some(first), Some(most)) if first > most => Err(self
+                .table
+                .need("initial_receive_window")?
+                .invalid(format!("larger than receive_window, {most} B, to which it opens"))),
+            _ => Ok(first),
+        }
+    }
+
+    /// The bytes that wake the receiving application, at most the largest window.
+    pub(crate) fn reads(&self) -> Result<Reads, Error> {
+        self.value("receiver_reads", Reads::Eager, |item| {
+            let most = limits::WINDOW * u64::from(self.payload);
+            match item.is_word() {
+                true => Ok(Reads::Eager),
+                false => match item.bytes()? {
+                    n if n > most => {
+                        let packets = limits::WINDOW;
+                        Err(item.invalid(format!("above the largest window, {packets} packets or {most} B")))
+                    }
+                    n => Ok(Reads::Every(n)),
+                },
+            }
+        })
+    }
+
+    pub(crate) fn growth(&self) -> Result<Growth, Error> {
+        self.value("byte_counting", self.stack.growth, |item| {
+            Ok(if item.flag()? { Growth::ByteCounting } else { Growth::PerAck })
+        })
+    }
+
+    /// Whether the stack paces, where it can.
+    pub(crate) fn paced(&self) -> Result<bool, Error> {
+        self.value("paced", false, |item| match item.flag()? {
+            true if !self.stack.can_pace() => {
+                let (can, word) = (Profile::with(Stack::can_pace), self.profile.word());
+                let why = format!("only profile {can} paces whatever the scheme, and this is {word}");
+                Err(item.invalid(why).expecting(format!("profile = \"{can}\", or no paced")))
+            }
+            paced => Ok(paced),
+        })
     }
 }
 
@@ -154,57 +211,6 @@ fn processor(table: &Table<'_>, group: &FlowGroup) -> Result<Option<Processor>, 
     };
     let backlog = backlog.map(|item| item.integer()).transpose()?;
     Ok(Some(Processor { walk: walk.time()?, backlog: backlog.map(|acks| acks as u32) }))
-}
-
-/// Whether the stack paces, where it can.
-fn paced(table: &Table<'_>, profile: Profile) -> Result<bool, Error> {
-    let Some(item) = table.get("paced") else { return Ok(false) };
-    match item.flag()? {
-        true if !profile.stack().can_pace() => {
-            let can = Profile::with(Stack::can_pace);
-            let why = format!("only profile {can} paces whatever the scheme, and this is {}", profile.word());
-            Err(item.invalid(why).expecting(format!("profile = \"{can}\", or no paced")))
-        }
-        paced => Ok(paced),
-    }
-}
-
-/// A part of the retransmission timeout, at most the largest timeout of the stack.
-fn timeout(item: &Item<'_>, stack: &Stack, profile: Profile) -> Result<Nanos, Error> {
-    match item.time()? {
-        time if time > stack.max_rto => {
-            let most = show_time(stack.max_rto);
-            let why =
-                format!("above the largest retransmission timeout of profile {}, {most}", profile.word());
-            Err(item.invalid(why).expecting(format!("a time above zero and at most {most}")))
-        }
-        time => Ok(time),
-    }
-}
-
-/// The bytes that wake the receiving application, at most the largest window.
-fn reads(item: &Item<'_>, payload: u32) -> Result<u64, Error> {
-    let most = limits::WINDOW * u64::from(payload);
-    match item.bytes()? {
-        n if n > most => {
-            Err(item.invalid(format!("above the largest window, {} packets or {most} B", limits::WINDOW)))
-        }
-        n => Ok(n),
-    }
-}
-
-/// The first receive window; it is at most the window to which it opens.
-fn first_offer(item: &Item<'_>, payload: u32, offered: Option<u64>) -> Result<Option<u64>, Error> {
-    if item.is_word() {
-        return Ok(None);
-    }
-    let first = item.window(payload)?;
-    match offered {
-        Some(most) if first > most => {
-            Err(item.invalid(format!("larger than receive_window, {most} B, to which it opens")))
-        }
-        _ => Ok(Some(first)),
-    }
 }
 
 pub(super) fn udp(

@@ -1,14 +1,14 @@
 //! Reading: from the text of a file, or from a builder, to a [`Scenario`].
 
 mod ends;
-mod flow;
+pub(crate) mod flow;
 mod graph;
 mod hop;
 mod network;
 mod scheme;
 mod topology;
 mod traffic;
-mod values;
+pub(crate) mod values;
 
 use std::path::Path;
 

@@ -20,7 +20,7 @@ pub(super) fn schemes<'a>(table: &Table<'a>) -> &'a Schemes {
 }
 
 /// Readers of values that only scenarios have.
-pub(super) trait Values<'a> {
+pub(crate) trait Values<'a> {
     /// The schemes whose labels are valid.
     fn schemes(&self) -> &'a Schemes;
     /// The trace in the file that the value names, with the columns if it is a table, or the trace itself.
