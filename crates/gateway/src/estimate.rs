@@ -138,7 +138,7 @@ pub(crate) enum Scope {
 
 /// Hosts of a prefix.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Hosts(Vec<Host>);
+pub(crate) struct Hosts(Box<[Host]>);
 
 /// An estimate with its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -213,11 +213,7 @@ impl Hosts {
         let flags = if bound == Bound::Exact { EXACT } else { 0 };
         let host = Host { tag, seen: now, value: parts, deviation: 0, rtt, samples: 1, flags };
         if self.0.len() < HOSTS {
-            if self.0.len() == self.0.capacity() {
-                self.0.reserve_exact(self.0.len().clamp(1, HOSTS - self.0.len()));
-            }
-            self.0.push(host);
-            return;
+            return self.push(host);
         }
         let oldest = (0..HOSTS).min_by_key(|&at| self.0[at].seen).expect("there are hosts");
         let greatest = (0..HOSTS).max_by_key(|&at| self.0[at].tag).expect("there are hosts");
@@ -226,6 +222,14 @@ impl Hosts {
         } else if self.0[greatest].tag > tag {
             self.0[greatest] = host;
         }
+    }
+
+    /// Adds a host. A new host is rare, so that the list has no room to grow.
+    fn push(&mut self, host: Host) {
+        let mut all = core::mem::take(&mut self.0).into_vec();
+        all.reserve_exact(1);
+        all.push(host);
+        self.0 = all.into_boxed_slice();
     }
 
     /// Takes a sample of another gateway with this tag and weight, in thousandths. An older one than the one known is
@@ -240,8 +244,7 @@ impl Hosts {
         let place = match same {
             Some(at) => Some(&mut self.0[at]),
             None if count < REMOTE && self.0.len() < HOSTS => {
-                self.0.reserve_exact(1);
-                self.0.push(host);
+                self.push(host);
                 None
             }
             None => self.0.iter_mut().filter(remote).min_by_key(|host| host.seen),
@@ -296,7 +299,7 @@ impl Hosts {
         };
         let sum = |of: u8| self.0.iter().filter(|host| host.flags & GATEWAY == of).map(full).sum::<u32>();
         let (own, others) = (sum(0), sum(GATEWAY));
-        for host in &self.0 {
+        for host in &*self.0 {
             let weight = match host.flags & GATEWAY {
                 0 => full(host),
                 _ if scope == Scope::Own => 0,
@@ -365,7 +368,7 @@ impl Hosts {
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        self.0.capacity() * size_of::<Host>()
+        size_of_val(&*self.0)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The gateway: reports in, decisions out.
 
-use core::cmp::Reverse;
 use core::net::IpAddr;
 use std::collections::BTreeSet;
 
@@ -214,7 +213,7 @@ impl Gateway {
 
     /// [`Gateway::observation`] of every prefix, in no order.
     pub fn observations<'a>(&'a self, host: &'a str, wall: u64) -> impl Iterator<Item = Observation> + 'a {
-        self.table.iter().filter_map(move |entry| self.observation(&entry.prefix, host, wall))
+        self.table.iter().filter_map(move |entry| self.observation(&entry.prefix(), host, wall))
     }
 
     /// Sets or ends an order of the operator, and appends the decisions that follow.
@@ -224,7 +223,7 @@ impl Gateway {
         self.knowledge.settings.overrides.extend(order.map(|order| (prefix, order)));
         self.knowledge.orders.set(prefix, order);
         for at in 0..self.table.len() {
-            if prefix.contains(&self.table.at(at).prefix) {
+            if prefix.contains(&self.table.at(at).prefix()) {
                 self.review(at, out);
             }
         }
@@ -294,7 +293,7 @@ impl Gateway {
             };
             return Explanation { order, why_not, ..Explanation::unknown(prefix, self.knowledge.clock) };
         };
-        let around = self.knowledge.around(&entry.prefix);
+        let around = self.knowledge.around(&entry.prefix());
         let (hosts, strikes, loss) = entry.counters();
         let plan = entry.plan(&self.knowledge.settings);
         let why_not = match (self.knowledge.settings.mode, entry.why_not(&around)) {
@@ -303,7 +302,7 @@ impl Gateway {
             (_, why_not) => why_not,
         };
         Explanation {
-            prefix: entry.prefix,
+            prefix: entry.prefix(),
             at: self.knowledge.clock,
             seen: Some(entry.seen.time()),
             hosts,
@@ -341,8 +340,7 @@ impl Gateway {
     pub fn ranked(&self, ranking: Ranking) -> Vec<Explanation> {
         // One that moved in the table meanwhile may be there twice.
         let mut seen = BTreeSet::new();
-        let prefixes =
-            ranking.first.into_iter().map(|(.., prefix)| prefix).filter(|prefix| seen.insert(*prefix));
+        let prefixes = ranking.prefixes().filter(|prefix| seen.insert(*prefix));
         prefixes.map(|prefix| self.explain(prefix.first())).collect()
     }
 
@@ -364,7 +362,7 @@ impl Gateway {
     /// Prefixes with a founded estimate, and those whose hosts disagree.
     pub(crate) fn judged(&self) -> (u64, u64) {
         let Knowledge { settings, clock, .. } = &self.knowledge;
-        let whole = self.table.iter().filter(|entry| is_whole(&entry.prefix, settings.bits));
+        let whole = self.table.iter().filter(|entry| is_whole(&entry.prefix(), settings.bits));
         let estimates = whole.filter_map(|entry| entry.own_estimate(settings, Stamp::of(*clock)));
         let (mut prefixes, mut disagree) = (0, 0);
         for estimate in estimates {
@@ -395,12 +393,12 @@ impl Gateway {
     }
 
     fn note(&mut self, at: usize, connection: &Connection, tag: u32, out: &mut Vec<Decision>) {
-        let around = self.knowledge.around(&self.table.at(at).prefix);
+        let around = self.knowledge.around(&self.table.at(at).prefix());
         self.table.change(at, |entry| entry.note(connection, tag, &around, out));
     }
 
     fn review(&mut self, at: usize, out: &mut Vec<Decision>) {
-        let around = self.knowledge.around(&self.table.at(at).prefix);
+        let around = self.knowledge.around(&self.table.at(at).prefix());
         self.table.change(at, |entry| entry.review(&around, out));
     }
 
@@ -424,7 +422,7 @@ impl Gateway {
         self.cursor = (self.cursor + CANDIDATES) % len;
         let removed = self.table.remove(oldest);
         if removed.is_planned() {
-            out.push(Decision::Remove { prefix: removed.prefix, why: WhyNot::Forgotten });
+            out.push(Decision::Remove { prefix: removed.prefix(), why: WhyNot::Forgotten });
         }
     }
 
@@ -461,27 +459,53 @@ pub struct Ranking {
     limit: usize,
     /// Next position of the table.
     next: usize,
-    first: BTreeSet<Rank>,
+    /// The first ones, and further ones that came since the last cut.
+    found: Vec<Rank>,
+    /// Greatest rank that may still be among the first.
+    bar: Option<Rank>,
 }
 
-/// Without a plan, hosts that are missing, age, prefix: the least comes first.
-type Rank = (bool, usize, Reverse<Stamp>, Prefix);
+/// Without a plan, hosts that are missing, and age as one number; prefix. The least comes first.
+type Rank = (u64, Prefix);
+
+/// Further prefixes between two cuts: a cut then costs some comparisons for each, in whatever order they come.
+const FURTHER: usize = 1024;
 
 impl Ranking {
     /// A ranking of at most `limit` prefixes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, next: 0, first: BTreeSet::new() }
+        Self { limit, next: 0, found: vec![], bar: None }
     }
 
     fn take(&mut self, entry: &Entry) {
-        let rank = (!entry.is_planned(), usize::MAX - entry.counters().0, Reverse(entry.seen), entry.prefix);
-        if self.first.len() >= self.limit {
-            if self.first.last().is_none_or(|last| rank >= *last) {
-                return;
-            }
-            self.first.pop_last();
+        let missing = (u16::MAX as usize).saturating_sub(entry.counters().0) as u64;
+        let rank =
+            u64::from(!entry.is_planned()) << 63 | missing << 32 | u64::from(entry.seen.until_the_last());
+        let rank = (rank, entry.prefix());
+        if self.bar.is_some_and(|bar| rank > bar) {
+            return;
         }
-        self.first.insert(rank);
+        self.found.push(rank);
+        if self.found.len() >= self.limit.saturating_add(FURTHER) {
+            self.cut();
+        }
+    }
+
+    /// Leaves the first ones, in no order.
+    fn cut(&mut self) {
+        if self.limit == 0 {
+            self.found.clear();
+        } else if self.found.len() > self.limit {
+            self.bar = Some(*self.found.select_nth_unstable(self.limit - 1).1);
+            self.found.truncate(self.limit);
+        }
+    }
+
+    /// The prefixes in their order.
+    fn prefixes(mut self) -> impl Iterator<Item = Prefix> {
+        self.cut();
+        self.found.sort_unstable();
+        self.found.into_iter().map(|(_, prefix)| prefix)
     }
 }
 

@@ -22,6 +22,8 @@
 //! 6. **Harm.** The trial ends the plan for the time of a freeze.
 //! 7. **Orders.** An order of the operator sets the window, whatever is known and lost; only harm ends it, too.
 
+use core::net::IpAddr;
+
 use firstflight_contract::Nanos;
 use firstflight_paths::Prefix;
 use serde::{Deserialize, Serialize};
@@ -69,10 +71,10 @@ const STRIKES: u8 = 3;
 /// A prefix.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    pub prefix: Prefix,
+    place: Place,
     hosts: Hosts,
-    /// Made at the first result of a planned or held-out connection.
-    trial: Option<Box<Trial>>,
+    #[serde(with = "crate::trial::optional")]
+    trial: Trial,
     /// Time of the newest report.
     pub seen: Stamp,
     /// End of the hold-down or freeze.
@@ -101,6 +103,30 @@ pub(crate) struct Entry {
     rest: Rest,
     /// Whether connections are also counted for the parts of the prefix.
     pub split: bool,
+}
+
+/// A prefix in 17 bytes, of any alignment; a [`Prefix`] has 32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Prefix", into = "Prefix")]
+struct Place {
+    first: [u8; 16],
+    length: u8,
+}
+
+impl From<Prefix> for Place {
+    fn from(prefix: Prefix) -> Self {
+        let first = match prefix.first() {
+            IpAddr::V4(first) => first.to_ipv6_mapped(),
+            IpAddr::V6(first) => first,
+        };
+        Self { first: first.octets(), length: prefix.length() }
+    }
+}
+
+impl From<Place> for Prefix {
+    fn from(place: Place) -> Self {
+        Self::around(IpAddr::from(place.first), place.length)
+    }
 }
 
 /// Progress of the jump.
@@ -145,9 +171,9 @@ pub(crate) struct Around<'a> {
 impl Entry {
     pub(crate) fn new(prefix: Prefix, now: Stamp) -> Self {
         Self {
-            prefix,
+            place: prefix.into(),
             hosts: Hosts::default(),
-            trial: None,
+            trial: Trial::default(),
             seen: now,
             until: now,
             expires: now,
@@ -164,6 +190,11 @@ impl Entry {
             rest: Rest::No,
             split: false,
         }
+    }
+
+    /// Its prefix.
+    pub(crate) fn prefix(&self) -> Prefix {
+        self.place.into()
     }
 
     /// Takes a connection of the host with this tag, and reviews the plan.
@@ -253,12 +284,11 @@ impl Entry {
         if self.window == 0 || !connection.arm.is_compared() {
             return;
         }
-        let trial = self.trial.get_or_insert_default();
-        if let Some(harm) = trial.note(group, connection, unit, around.settings.false_alarm.0) {
+        if let Some(harm) = self.trial.note(group, connection, unit, around.settings.false_alarm.0) {
             let until = around.now.after(around.settings.freeze);
             self.stop(WhyNot::Harm { harm, until: until.time() }, out);
             self.rest(Rest::Freeze, until);
-            self.trial = None;
+            self.trial = Trial::default();
         }
     }
 
@@ -343,7 +373,7 @@ impl Entry {
             let until = around.now.after(freeze);
             self.stop(WhyNot::Frozen { host, until: until.time() }, out);
             self.rest(Rest::Freeze, until);
-            self.trial = None;
+            self.trial = Trial::default();
             return;
         }
         let until = around.now.after(hold_down);
@@ -504,21 +534,21 @@ impl Entry {
         if self.window > 0 {
             (self.window, self.ssthresh, self.path, self.given) = (0, 0, 0, 0);
             (self.clean, self.step) = (0, Step::Half);
-            out.push(Decision::Remove { prefix: self.prefix, why });
+            out.push(Decision::Remove { prefix: self.prefix(), why });
         }
     }
 
     /// Ends the plan without a decision: the host reverts, or the space is needed.
     pub(crate) fn forget_plan(&mut self) {
         self.stop(WhyNot::Forgotten, &mut vec![]);
-        self.trial = None;
+        self.trial = Trial::default();
     }
 
     /// The plan in force.
     pub(crate) fn plan(&self, settings: &Settings) -> Option<Plan> {
         let time = |units: u16| Nanos(u64::from(units) * RTT_UNIT);
         (self.window > 0).then(|| Plan {
-            prefix: self.prefix,
+            prefix: self.prefix(),
             window: self.window.into(),
             ssthresh: (self.ssthresh > 0).then_some(self.ssthresh.into()),
             path: (self.path & !PACED).max(self.window).into(),
@@ -556,7 +586,7 @@ impl Entry {
 
     /// Results of the trial.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
-        self.trial.as_deref().map(Trial::verdict)
+        (!self.trial.is_empty()).then(|| self.trial.verdict())
     }
 
     /// Whether nothing of it would be missed: no plan, no hold-down, and no sample with weight.
@@ -592,7 +622,7 @@ impl Entry {
             && self.gate.0 <= self.gate.1
             && self.strikes <= STRIKES
             && self.hosts.is_sound()
-            && self.trial.as_ref().is_none_or(|trial| trial.is_sound())
+            && self.trial.is_sound()
     }
 
     /// Holds a restored plan to the present settings. A window below the stack's own, which an order of an earlier version could
@@ -609,12 +639,12 @@ impl Entry {
 
     /// Reads all that a report needs; the result has no meaning.
     pub(crate) fn touch(&self) -> u32 {
-        self.hosts.touch().wrapping_add(self.trial.as_ref().map_or(0, |trial| trial.touch()))
+        self.hosts.touch().wrapping_add(self.trial.touch())
     }
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        self.hosts.bytes() + self.trial.as_ref().map_or(0, |_| size_of::<Trial>())
+        self.hosts.bytes() + self.trial.bytes()
     }
 }
 

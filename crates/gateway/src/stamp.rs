@@ -32,6 +32,11 @@ impl Stamp {
         Nanos(u64::from(now.0.saturating_sub(self.0)) * UNIT)
     }
 
+    /// Units from this stamp to the last one: less of a later one.
+    pub(crate) fn until_the_last(self) -> u32 {
+        u32::MAX - self.0
+    }
+
     /// The stamp this much later.
     pub(crate) fn after(self, time: Nanos) -> Self {
         Self(self.0.saturating_add(u32::try_from(time.0 / UNIT).unwrap_or(u32::MAX)))

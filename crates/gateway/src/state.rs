@@ -317,13 +317,13 @@ impl Restore {
         let Gateway { knowledge, table, .. } = &mut self.gateway;
         let settings = &knowledge.settings;
         let (parts, _) = self.same;
-        if !crate::gateway::is_whole(&entry.prefix, settings.bits) && !parts {
+        if !crate::gateway::is_whole(&entry.prefix(), settings.bits) && !parts {
             return Ok(());
         }
         let (from, to) = self.shift;
         entry.moved(from, to);
         entry.bound(settings);
-        match table.find(&entry.prefix) {
+        match table.find(&entry.prefix()) {
             Some(at) => table.change(at, |known| *known = entry),
             None if table.len() < settings.prefixes as usize => {
                 table.insert(entry);

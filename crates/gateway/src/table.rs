@@ -65,7 +65,7 @@ impl Table {
     }
 
     pub(crate) fn find(&self, prefix: &Prefix) -> Option<usize> {
-        let same = |at: &u32| self.entries[*at as usize].prefix == *prefix;
+        let same = |at: &u32| self.entries[*at as usize].prefix() == *prefix;
         self.index.find(hash_of(self.secret, prefix), same).map(|at| *at as usize)
     }
 
@@ -96,11 +96,11 @@ impl Table {
             // An eighth more, where doubling would leave up to half of the memory unused.
             entries.reserve_exact(entries.len() / 8 + 16);
         }
-        let hash = hash_of(*secret, &entry.prefix);
+        let hash = hash_of(*secret, &entry.prefix());
         self.planned += usize::from(entry.is_planned());
         self.heap += entry.bytes();
         entries.push(entry);
-        index.insert_unique(hash, at, |at| hash_of(*secret, &entries[*at as usize].prefix));
+        index.insert_unique(hash, at, |at| hash_of(*secret, &entries[*at as usize].prefix()));
         at as usize
     }
 
@@ -113,14 +113,14 @@ impl Table {
         {
             saving.moved.push(self.entries[last].clone());
         }
-        let (secret, moved) = (self.secret, self.entries[last].prefix);
+        let (secret, moved) = (self.secret, self.entries[last].prefix());
         let removed = self.entries.swap_remove(at);
         self.planned -= usize::from(removed.is_planned());
         self.heap -= removed.bytes();
         if let Some(saving) = &mut self.saving {
             (saving.next, saving.end) = (saving.next.min(last), saving.end.min(last));
         }
-        let found = self.index.find_entry(hash_of(secret, &removed.prefix), |found| *found as usize == at);
+        let found = self.index.find_entry(hash_of(secret, &removed.prefix()), |found| *found as usize == at);
         found.expect("every entry is in the index").remove();
         if at != last {
             let found = self.index.find_mut(hash_of(secret, &moved), |found| *found as usize == last);

@@ -87,7 +87,7 @@ const MOST: usize = 6;
 /// Planned connections that complete a block.
 const ENOUGH: u8 = 4;
 
-/// A block that is being collected. 24 bytes.
+/// A block that is being collected. 24 bytes, with its class.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Block {
     /// Of planned connections and, last, of the held-out one.
@@ -98,6 +98,37 @@ struct Block {
     /// Place of the next planned connection.
     next: u8,
     held_out: bool,
+}
+
+/// A block with the size class of its connections, in as many bytes: an allocation of 24 bytes has none to spare.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    times: [u16; MOST + 1],
+    losses: [u8; MOST + 1],
+    count: u8,
+    next: u8,
+    /// The class, and [`HELD_OUT`].
+    class: u8,
+}
+
+/// Bit of [`Open::class`]: the held-out connection is there.
+const HELD_OUT: u8 = 0x80;
+
+impl Open {
+    fn new(class: usize, block: Block) -> Self {
+        let Block { times, losses, count, next, held_out } = block;
+        let held_out = if held_out { HELD_OUT } else { 0 };
+        Self { times, losses, count, next, class: class as u8 | held_out }
+    }
+
+    fn class(&self) -> usize {
+        usize::from(self.class & !HELD_OUT)
+    }
+
+    fn block(&self) -> Block {
+        let Self { times, losses, count, next, class } = *self;
+        Block { times, losses, count, next, held_out: class & HELD_OUT != 0 }
+    }
 }
 
 impl Block {
@@ -119,9 +150,29 @@ pub(crate) enum Group {
     Holdout,
 }
 
-/// A trial of a prefix, or of the whole host.
+/// A trial of a prefix, or of the whole host. Most prefixes have few planned connections, all of one size class: a trial has memory
+/// for what it knows alone.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Saved", into = "Saved")]
 pub(crate) struct Trial {
+    /// Blocks that have a connection, one of a class at most.
+    open: Box<[Open]>,
+    /// Made by the first complete block.
+    results: Option<Box<Results>>,
+}
+
+/// Results of the complete blocks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Results {
+    slower: Wealth,
+    lossier: Wealth,
+    blocks: u16,
+    effect: Moments,
+}
+
+/// A trial as it is saved.
+#[derive(Debug, Serialize, Deserialize)]
+struct Saved {
     open: [Block; CLASSES],
     slower: Wealth,
     lossier: Wealth,
@@ -129,7 +180,69 @@ pub(crate) struct Trial {
     effect: Moments,
 }
 
+impl From<Trial> for Saved {
+    fn from(trial: Trial) -> Self {
+        let mut open = [Block::default(); CLASSES];
+        trial.open.iter().for_each(|block| open[block.class()] = block.block());
+        let Results { slower, lossier, blocks, effect } = trial.results();
+        Self { open, slower, lossier, blocks, effect }
+    }
+}
+
+impl From<Saved> for Trial {
+    fn from(saved: Saved) -> Self {
+        let Saved { open, slower, lossier, blocks, effect } = saved;
+        let open = open.into_iter().enumerate().filter(|(_, block)| block.held_out || block.count > 0);
+        let results = Results { slower, lossier, blocks, effect };
+        let results = (effect.count > 0 || blocks > 0).then(|| Box::new(results));
+        Self { open: open.map(|(class, block)| Open::new(class, block)).collect(), results }
+    }
+}
+
+/// A trial that may be empty, saved as [`None`] then.
+pub(crate) mod optional {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::Trial;
+
+    pub(crate) fn serialize<S: Serializer>(trial: &Trial, to: S) -> Result<S::Ok, S::Error> {
+        (!trial.is_empty()).then_some(trial).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Trial, D::Error> {
+        Option::<Trial>::deserialize(from).map(Option::unwrap_or_default)
+    }
+}
+
 impl Trial {
+    /// Whether no connection was noted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.results.is_none()
+    }
+
+    fn results(&self) -> Results {
+        self.results.as_deref().copied().unwrap_or_default()
+    }
+
+    /// Puts a block in the place of that of its class; [`None`] leaves none.
+    fn put(&mut self, class: usize, block: Option<Block>) {
+        let block = block.map(|block| Open::new(class, block));
+        let at = self.open.iter().position(|open| open.class() == class);
+        if let (Some(at), Some(block)) = (at, block) {
+            self.open[at] = block;
+            return;
+        }
+        let mut open = core::mem::take(&mut self.open).into_vec();
+        if let Some(at) = at {
+            open.swap_remove(at);
+        }
+        if let Some(block) = block {
+            open.reserve_exact(1);
+            open.push(block);
+        }
+        self.open = open.into_boxed_slice();
+    }
+
     /// Takes a connection; times are counted in `unit`. Returns harm that is significant at the level `false_alarm`.
     pub(crate) fn note(
         &mut self,
@@ -139,9 +252,11 @@ impl Trial {
         false_alarm: f64,
     ) -> Option<Harm> {
         let outcome = Outcome::of(connection, unit);
-        let block = &mut self.open[class(connection)];
+        let class = class(connection);
+        let found = self.open.iter().find(|open| open.class() == class);
+        let mut block = found.map_or_else(Block::default, Open::block);
         match group {
-            Group::Holdout if block.held_out => {}
+            Group::Holdout if block.held_out => return None,
             Group::Holdout => {
                 block.put(MOST, outcome);
                 block.held_out = true;
@@ -152,24 +267,26 @@ impl Trial {
                 block.count = (block.count + 1).min(MOST as u8);
             }
         }
-        if !block.held_out || block.count < ENOUGH {
+        let complete = block.held_out && block.count >= ENOUGH;
+        self.put(class, (!complete).then_some(block));
+        if !complete {
             return None;
         }
-        let block = core::mem::take(block);
-        if self.blocks == BLOCKS {
-            (self.slower, self.lossier, self.blocks) = Default::default();
+        let results = self.results.get_or_insert_default();
+        if results.blocks == BLOCKS {
+            (results.slower, results.lossier, results.blocks) = Default::default();
         }
-        self.blocks += 1;
+        results.blocks += 1;
         let held_out = block.at(MOST);
         let planned = || (0..block.count.into()).map(|at| block.at(at));
         let count = f64::from(block.count);
         let score = |compare: fn(Outcome, Outcome) -> i32| {
             f64::from(planned().map(|outcome| compare(outcome, held_out)).sum::<i32>()) / count
         };
-        self.slower.bet(score(Outcome::slower));
-        self.lossier.bet(score(Outcome::lossier));
+        results.slower.bet(score(Outcome::slower));
+        results.lossier.bet(score(Outcome::lossier));
         let ln = |outcome: Outcome| libm::log(decoded(outcome.time).max(1) as f64);
-        self.effect.note(planned().map(ln).sum::<f64>() / count - ln(held_out));
+        results.effect.note(planned().map(ln).sum::<f64>() / count - ln(held_out));
         self.harm(false_alarm)
     }
 
@@ -178,22 +295,25 @@ impl Trial {
         let most = MOST as u8;
         let open = self.open.iter().all(|block| block.count <= most && block.next < most);
         let wealth = |wealth: &Wealth| wealth.0.iter().all(|part| part.is_finite() && *part >= 0.0);
-        open && self.blocks <= BLOCKS
-            && wealth(&self.slower)
-            && wealth(&self.lossier)
-            && self.effect.is_sound()
+        let Results { slower, lossier, blocks, effect } = self.results();
+        open && blocks <= BLOCKS && wealth(&slower) && wealth(&lossier) && effect.is_sound()
     }
 
     /// Reads all of it; the result has no meaning.
     pub(crate) fn touch(&self) -> u32 {
         let open: u32 = self.open.iter().map(|block| u32::from(block.count)).sum();
-        open + self.effect.count
+        open + self.results.as_ref().map_or(0, |results| results.effect.count)
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.open) + self.results.as_deref().map_or(0, size_of_val)
     }
 
     /// Harm that is significant at this level.
     fn harm(&self, false_alarm: f64) -> Option<Harm> {
-        let [slower, lossier] =
-            [&self.slower, &self.lossier].map(|wealth| 2.0 * wealth.bound() <= false_alarm);
+        let Results { slower, lossier, .. } = self.results();
+        let [slower, lossier] = [slower, lossier].map(|wealth| 2.0 * wealth.bound() <= false_alarm);
         // Each of the two tests has half of the level.
         let kind = if slower { HarmKind::Slower } else { HarmKind::Lossier };
         (slower || lossier).then(|| Harm { kind, verdict: self.verdict() })
@@ -201,11 +321,12 @@ impl Trial {
 
     /// The results so far.
     pub(crate) fn verdict(&self) -> Verdict {
+        let Results { slower, lossier, effect, .. } = self.results();
         Verdict {
-            blocks: self.effect.count,
-            effect: self.effect.interval().map(|interval| interval.map(libm::exp)),
-            slower: self.slower.bound(),
-            lossier: self.lossier.bound(),
+            blocks: effect.count,
+            effect: effect.interval().map(|interval| interval.map(libm::exp)),
+            slower: slower.bound(),
+            lossier: lossier.bound(),
         }
     }
 }
