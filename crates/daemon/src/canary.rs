@@ -414,7 +414,7 @@ impl Engine<'_> {
                 durable: None,
             });
             (self.troubles.say)(&text);
-        } else if self.canary.saved.is_some()
+        } else if (self.canary.saved.is_some() || self.canary.numbers.1 < self.canary.numbers.0)
             && (now >= self.canary.next || self.canary.next.0 - now.0 > EVERY.0)
         {
             self.canary.save();

@@ -213,9 +213,12 @@ impl Group {
             .sum::<u128>();
         sums.iter().all(|sum| sum.is_finite() && *sum >= 0.0)
             && places
-            && counts <= u128::from(self.connections)
+            && counts <= u128::from(self.connections) && self.connections <= MOST
     }
 }
+
+/// Most connections of a group in a saved canary: a million a second for 2000 years.
+const MOST: u64 = 1 << 56;
 
 /// A figure of both groups, and the interval of their difference or ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -242,7 +245,7 @@ pub struct Comparison {
     pub p95: [Option<Compared>; CLASSES],
 }
 
-/// A standard normal variable is below the result with a probability of `p`, which is from 1e-15 to 0.5 or its complement.
+/// A standard normal variable is below the result with a probability of `p`; exact where `p` is small.
 fn quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-40.0, 40.0);
     for _ in 0..80 {
@@ -252,11 +255,19 @@ fn quantile(p: f64) -> f64 {
     (low + high) / 2.0
 }
 
+/// Most values of which the ranks are exact; those of more have a deviation of 69 ranks at least, which the normal distribution describes.
+const EXACT: u64 = 100_000;
+
 /// Ranks between which the 95th percentile of `count` values lies: below the first one, and above the second one, with a probability of
 /// at most `error` each. [`None`] where too few values bound it.
 fn ranks(count: u64, error: f64) -> (Option<u64>, Option<u64>) {
     const Q: f64 = 0.95;
     let n = count as f64;
+    if count > EXACT {
+        let half = -quantile(error) * libm::sqrt(n * Q * (1.0 - Q));
+        let (low, high) = (libm::floor(n * Q - half) as u64, libm::ceil(n * Q + half) as u64 + 1);
+        return (Some(low).filter(|rank| *rank > 0), Some(high).filter(|rank| *rank <= count));
+    }
     // Logarithm of the probability that all values are below the percentile.
     let (mut term, mut tail, mut upper) = (n * libm::log(Q), 0.0, None);
     for below in (0..=count).rev() {
@@ -376,7 +387,7 @@ impl Canary {
         let (planned, holdout, level) = (&course.planned, &course.holdout, self.level(course.looks));
         let retransmissions =
             planned.retransmitted().zip(holdout.retransmitted()).map(|(planned, holdout)| {
-                let half = quantile(1.0 - level) * libm::sqrt(planned.1 + holdout.1);
+                let half = -quantile(level) * libm::sqrt(planned.1 + holdout.1);
                 let (own, other) = (100.0 * planned.0, 100.0 * holdout.0);
                 let interval = (own - other - 100.0 * half, own - other + 100.0 * half);
                 Compared {
@@ -568,8 +579,8 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_the_tables() {
         // Abramowitz and Stegun, table 26.1.
-        for (p, expected) in [(0.975, 1.959_964), (0.95, 1.644_854), (0.999, 3.090_232), (0.5, 0.0)] {
-            assert!((quantile(p) - expected).abs() < 1e-6, "{p}: {}", quantile(p));
+        for (p, expected) in [(0.025, 1.959_964), (0.05, 1.644_854), (0.001, 3.090_232), (0.5, 0.0)] {
+            assert!((quantile(p) + expected).abs() < 1e-6, "{p}: {}", quantile(p));
         }
     }
 
