@@ -213,7 +213,8 @@ impl Group {
             .sum::<u128>();
         sums.iter().all(|sum| sum.is_finite() && *sum >= 0.0)
             && places
-            && counts <= u128::from(self.connections) && self.connections <= MOST
+            && counts <= u128::from(self.connections)
+            && self.connections <= MOST
     }
 }
 
