@@ -97,7 +97,8 @@ fn namespaces(count: &mut Count) -> Vec<File> {
     }
     if hidden > 0 {
         count.missed += hidden;
-        count.why = Some(format!("those of {hidden} processes could not be looked at, which needs CAP_SYS_PTRACE"));
+        count.why =
+            Some(format!("those of {hidden} processes could not be looked at, which needs CAP_SYS_PTRACE"));
     }
     found.into_values().collect()
 }

@@ -188,7 +188,8 @@ impl Service {
                 let own = format!("process {}, has this folder", std::process::id());
                 for _ in 0..200 {
                     let over = || over.load(Ordering::Relaxed);
-                    let served = serve(&setup, Box::new(kernel.clone()), over, complain).map_err(|error| error.to_string());
+                    let served = serve(&setup, Box::new(kernel.clone()), over, complain)
+                        .map_err(|error| error.to_string());
                     match served {
                         Err(why) if why.contains(&own) => thread::sleep(Duration::from_millis(10)),
                         served => return served,
@@ -198,7 +199,9 @@ impl Service {
             })
         };
         let service = Self { over, thread, client, kernel };
-        service.until("the socket answers", || service.thread.is_finished() || service.client.get("/v1/status").is_ok());
+        service.until("the socket answers", || {
+            service.thread.is_finished() || service.client.get("/v1/status").is_ok()
+        });
         if service.thread.is_finished() {
             panic!("it has ended: {:?}", service.thread.join());
         }

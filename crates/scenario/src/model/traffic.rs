@@ -4,7 +4,7 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_host::stack::Rules;
 
 use crate::choices::{DataInSyn, Recovery, words};
-use crate::profile::{InitialWindow, Profile};
+use crate::profile::InitialWindow;
 use crate::stack::FlowGroup;
 use firstflight_random::Dist;
 
@@ -34,7 +34,7 @@ impl FlowGroup {
     }
 
     /// Whether [`FlowGroup::processor`] has a choice: it is the cost of the scoreboard of RFC 6675.
-    pub(crate) fn has_processor(&self) -> bool {
+    pub fn has_processor(&self) -> bool {
         self.recovery == Recovery::Sack && self.profile.stack().has_scoreboard()
     }
 
