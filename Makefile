@@ -99,9 +99,10 @@ python-test: packages-build ## test the Python package on a build for developmen
 fuzz: packages-build ## fuzz every reader and the simulator's arithmetic, SECONDS_EACH seconds for each target
 	tools/fuzz $(SECONDS_EACH)
 
-deny: ## check the licences and sources of dependencies
+# A test of crates/cli holds dependencies to deny.toml, too, but knows no advisories.
+deny: ## check dependencies with cargo-deny: licences, sources, versions, and advisories
 	command -v cargo-deny > /dev/null || cargo install --locked cargo-deny
-	cargo deny --offline check bans licenses sources
+	cargo deny check
 
 # Miri checks the unsafe code of the simulator.
 miri: ## run tests of unsafe code under Miri; needs a nightly toolchain

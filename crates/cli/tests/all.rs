@@ -7,6 +7,7 @@ mod command_line;
 mod common;
 mod conformance;
 mod deb;
+mod dependencies;
 mod documentation;
 mod inputs;
 mod interrupt;

@@ -207,7 +207,7 @@ impl Offer {
                     moved.iter().find(|(from, _)| from.0 == relocation.r_sym(endian) as usize)
                 {
                     // `r_info` is the second word: the symbol above the type.
-                    let info = (to.0 as u64) << 32 | u64::from(relocation.r_type(endian));
+                    let info = (to.0 as u64) << 32 | u64::from(relocation.r_type(endian).0);
                     patches.push((section.sh_offset(endian) as usize + 16 * at + 8, info));
                 }
             }

@@ -7,7 +7,7 @@ mod normal;
 pub use dist::{Dist, Quantity};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Random stream of one component.
 #[derive(Clone, Debug)]
