@@ -7,3 +7,4 @@ mod compare;
 mod draws;
 mod extremes;
 mod predictions;
+mod recognition;

@@ -513,13 +513,22 @@ mod tests {
     }
 
     #[test]
-    fn several_runs_of_a_random_path_give_means_with_intervals() {
+    fn several_runs_of_a_random_path_give_means_with_students_intervals() {
         let text = ONE.replace("buffer =", "loss = 0.001\nbuffer =");
         let result = run_text(&text, 4);
         let means = result.means.expect("means");
         assert_eq!((means.count, means.seeds.len()), (4, 4));
-        let ci = means.flows[0].goodput_bit_s.ci95.expect("an interval");
-        assert!(ci[0] < means.flows[0].goodput_bit_s.mean && means.flows[0].goodput_bit_s.mean < ci[1]);
+        let of: Vec<f64> = result.runs.iter().map(|run| run.flows[0].goodput_bit_s).collect();
+        // The squares of the differences of all pairs add up to n times the sum of squares about the mean.
+        let apart: f64 = of.iter().flat_map(|a| of.iter().map(move |b| (a - b) * (a - b))).sum::<f64>() / 2.0;
+        // Table of Student's t: 3.182446 at 97.5 % with three degrees of freedom. Standard error: (apart / 4 / 3 / 4)^0.5.
+        let (mean, half) = (of.iter().sum::<f64>() / 4.0, 3.182446 * (apart / 48.0).sqrt());
+        assert!(half > 0.0, "the path is random: {of:?}");
+        let goodput = means.flows[0].goodput_bit_s;
+        let [low, high] = goodput.ci95.expect("an interval");
+        for (is, expected) in [(goodput.mean, mean), (low, mean - half), (high, mean + half)] {
+            assert!((is - expected).abs() < 1e-6 * half, "{is}, expected {expected}");
+        }
     }
 
     #[test]

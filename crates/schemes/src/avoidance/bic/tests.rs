@@ -8,6 +8,8 @@ struct Sender {
     control: Control,
     /// Round trips passed: ACKs over the window each came under.
     rounds: f64,
+    /// Segments that an ACK covers in [`Sender::rounds_to`].
+    per_ack: u64,
 }
 
 impl Sender {
@@ -15,7 +17,7 @@ impl Sender {
         let mut phase = Bic::default();
         let mut control = Control { cwnd: segments * MSS, ..Control::default() };
         phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
-        Self { phase, control, rounds: 0.0 }
+        Self { phase, control, rounds: 0.0, per_ack: 1 }
     }
 
     fn window(&self) -> f64 {
@@ -37,7 +39,7 @@ impl Sender {
     fn rounds_to(&mut self, segments: f64) -> f64 {
         let start = self.rounds;
         while self.window() < segments {
-            self.ack(1);
+            self.ack(self.per_ack);
         }
         self.rounds - start
     }
@@ -66,59 +68,46 @@ fn the_search_takes_the_round_trips_that_a_calculation_by_hand_gives() {
     close(s.rounds_to(1208.0), 10.0, 0.005);
 }
 
-/// The rule as a recurrence over segments, in floating point.
-fn recurrence(mut w: f64, last_max: f64, acks: u64, per_ack: f64) -> f64 {
-    for _ in 0..acks {
-        let distance = (last_max - w) / 4.0;
-        let mut increment = if w < 14.0 {
-            1.0
-        } else if distance > 16.0 {
-            16.0
-        } else if distance > 1.0 {
-            distance
-        } else if w < last_max + 4.0 {
-            4.0 / 20.0
-        } else {
-            ((w - last_max) / 3.0).min(16.0)
-        };
-        if last_max == 0.0 && w >= 14.0 {
-            increment = increment.max(w / 20.0);
-        }
-        w += per_ack * increment.min(w) / w;
-    }
-    w
-}
-
+/// The solutions of w' for one segment a round trip (Reno), 16 (S_max), (max - w)/4 (search) and (w - max)/3 (max probing).
 #[test]
-fn the_window_follows_the_recurrence_within_a_thousandth_whatever_an_ack_covers() {
-    // From 5 segments six round trips stay below the low window; from the others forty go through the whole search.
-    for (segments, rounds) in [(10, 6), (60, 40), (300, 40), (5000, 40)] {
-        for per_ack in [1, 2] {
+fn the_window_takes_the_round_trips_of_the_papers_rules_from_any_size_whatever_an_ack_covers() {
+    for per_ack in [1, 2] {
+        let after_loss = |segments: u64| {
             let mut s = Sender::new(segments);
+            s.per_ack = per_ack;
             s.congestion(Trigger::Loss);
-            let start = s.window();
-            let acks = rounds * segments;
-            for _ in 0..acks / per_ack {
-                s.ack(per_ack);
-            }
-            let expected = recurrence(start, segments as f64, acks / per_ack, per_ack as f64);
-            close(s.window(), expected, 0.001);
-        }
+            s
+        };
+        // 10 segments: half of them are left, below low_window: Reno up to 14, beyond the bound of 10.
+        close(after_loss(10).rounds_to(14.0), 9.0, 0.02);
+        // 60: 47.99 are left, the distance falls from 12.01 to 4 in 4 ln 3.003 = 4.40 round trips; then 0.2 a round trip.
+        let mut s = after_loss(60);
+        close(s.rounds_to(56.0), 4.398, 0.02);
+        close(s.rounds_to(60.0), 20.0, 0.01);
+        close(s.rounds_to(64.0), 20.0, 0.01);
+        // Beyond the bound from 4 to 48 in 3 ln 12 = 7.45.
+        close(s.rounds_to(108.0), 7.455, 0.02);
+        // 300: 239.94 are left, from a distance of 60.06 to 4 in 4 ln 15.01 = 10.84.
+        let mut s = after_loss(300);
+        close(s.rounds_to(296.0), 10.836, 0.01);
+        close(s.rounds_to(304.0), 40.0, 0.01);
+        // 5000: 3999.02 are left, 16 a round trip up to 64 below the bound: 936.98/16 = 58.56.
+        let mut s = after_loss(5000);
+        close(s.rounds_to(4936.0), 58.56, 0.001);
+        close(s.rounds_to(4996.0), 4.0 * 16.0_f64.ln(), 0.002);
     }
 }
 
 #[test]
 fn before_the_first_congestion_a_round_trip_adds_a_twentieth_at_least() {
-    // 20 segments: (20 - 0)/3 = 6.7 a round trip. 1000: 50 rather than 16; w' = w/20 doubles it in 20 ln 2 = 13.86.
-    let mut s = Sender::new(1000);
+    // Reno up to 14 segments. Then the bound is zero: w' = w/3 up to 48, 3 ln (48/14) = 3.70, and 16 up to 320, 272/16 = 17.
+    let mut s = Sender::new(10);
+    close(s.rounds_to(14.0), 4.0, 0.01);
+    close(s.rounds_to(48.0), 3.696, 0.01);
+    close(s.rounds_to(320.0), 17.0, 0.003);
+    // From there a twentieth is more than 16: w' = w/20, from 320 to 1000 in 20 ln 3.125 = 22.79, and doubling in 13.86.
+    close(s.rounds_to(1000.0), 22.789, 0.002);
     close(s.rounds_to(2000.0), 20.0 * 2.0_f64.ln(), 0.001);
-    for segments in [10, 20, 100, 1000] {
-        let mut s = Sender::new(segments);
-        for _ in 0..10 * segments {
-            s.ack(1);
-        }
-        close(s.window(), recurrence(segments as f64, 0.0, 10 * segments, 1.0), 0.001);
-    }
 }
 
 #[test]
