@@ -2,7 +2,7 @@
 //! with a search of its own, agree.
 //!
 //! ```text
-//! CAPTURES="A B" cargo test --workspace --locked --lib -- --ignored --nocapture harm_on_paths
+//! CAPTURES="A B" cargo test --locked -p firstflight-compare --lib -- --ignored --nocapture harm_on_paths
 //! ```
 
 use std::collections::BTreeMap;

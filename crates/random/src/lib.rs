@@ -6,6 +6,7 @@ mod normal;
 
 pub use dist::{Dist, Quantity};
 
+use firstflight_contract::mul_shift;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -47,7 +48,7 @@ impl Stream {
 
     /// A number uniform on `0..n`; `n` is above zero and below 2^32.
     pub fn below(&mut self, n: usize) -> usize {
-        ((u128::from(self.bits()) * n as u128) >> 64) as usize
+        mul_shift(self.bits(), n as u64, 64) as usize
     }
 
     /// Whether an event of this [`probability`] happens.
