@@ -16,7 +16,7 @@ const LAYERS: [(&str, &[&str]); 33] = [
     ("capture", &["contract"]),
     ("results", &["contract"]),
     ("paths", &["contract", "schemes"]),
-    ("scenario", &["contract", "document", "host", "random", "schemes"]),
+    ("scenario", &["contract", "document", "host", "net", "random", "schemes"]),
     ("gateway", &["contract", "document", "paths", "schemes"]),
     ("hooks", &["contract", "gateway", "paths"]),
     ("daemon", &["contract", "capture", "gateway", "hooks", "paths"]),

@@ -25,9 +25,15 @@ const CLOSE: &str = "<!-- end -->";
 
 /// Tables of the keys of these sections.
 pub fn tables(sections: &[&Section]) -> String {
+    tables_with(sections, |_| String::new())
+}
+
+/// The same; the text of `before` stands between the description of a section and its table.
+pub fn tables_with(sections: &[&Section], before: impl Fn(&Section) -> String) -> String {
     let mut out = String::new();
     for section in sections {
         let _ = writeln!(out, "\n### {}\n\n{}\n", section.name, section.doc);
+        out += &before(section);
         out.push_str("| Key | Takes | If absent | Meaning |\n|---|---|---|---|\n");
         for key in section.keys {
             let takes = match key.kind.bare() {

@@ -1,5 +1,7 @@
 //! Catalogue of the queueing disciplines that a link can have, each with its source and a one-line summary.
 
+use crate::queue::settings::Key;
+
 /// Kind of a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -30,57 +32,32 @@ pub struct Discipline {
     pub source: &'static str,
     /// One sentence for listings.
     pub summary: &'static str,
+    /// Keys in a scenario.
+    pub keys: &'static [Key],
 }
 
-const fn queue(label: &'static str, source: &'static str, summary: &'static str) -> Discipline {
-    Discipline { label, role: Role::Queue, source, summary }
-}
+impl Discipline {
+    pub(crate) const fn queue(
+        label: &'static str,
+        source: &'static str,
+        summary: &'static str,
+        keys: &'static [Key],
+    ) -> Self {
+        Self { label, role: Role::Queue, source, summary, keys }
+    }
 
-const fn router(label: &'static str, source: &'static str, summary: &'static str) -> Discipline {
-    Discipline { label, role: Role::Router, source, summary }
+    pub(crate) const fn router(
+        label: &'static str,
+        source: &'static str,
+        summary: &'static str,
+        keys: &'static [Key],
+    ) -> Self {
+        Self { label, role: Role::Router, source, summary, keys }
+    }
 }
 
 /// Every discipline, in listing order.
-pub const DISCIPLINES: &[Discipline] = &[
-    queue("drop-tail", "RFC 7567, section 2", "first in, first out; packets that do not fit are dropped"),
-    queue(
-        "red",
-        "Floyd, Jacobson, IEEE/ACM ToN 1(4), 1993; gentle: Floyd, 2000",
-        "drops or marks at random as the average queue grows",
-    ),
-    queue(
-        "choke",
-        "Pan, Prabhakar, Psounis, INFOCOM 2000, section II",
-        "RED; an arrival of the same flow as a random queued packet is dropped with it",
-    ),
-    queue("codel", "RFC 8289", "drops or marks when packets have waited too long throughout an interval"),
-    queue("fq-codel", "RFC 8290", "a queue for each flow, served in turn, each under CoDel"),
-    queue(
-        "priority",
-        "Padmanabhan, Katz, Globecom Internet Mini-Conference, 1998",
-        "drop-tail that drops droppable packets first",
-    ),
-    queue(
-        "policer",
-        "RFC 2697, section 3; Flach and others, SIGCOMM 2016",
-        "drops packets above a rate and a burst, in front of drop-tail",
-    ),
-    router(
-        "quick-start",
-        "RFC 4782; ns-2.35, algorithm 3",
-        "grants the rates that packets request, up to the spare capacity of the link",
-    ),
-    router(
-        "xcp",
-        "Katabi, Handley, Rohrs, SIGCOMM 2002, section 3.5",
-        "writes a window change for the sender into every packet",
-    ),
-    router(
-        "vcp",
-        "Xia, Subramanian, Stoica, Kalyanaraman, SIGCOMM 2005, sections 3 and 4",
-        "writes the load of its link into two bits of every packet",
-    ),
-];
+pub const DISCIPLINES: &[Discipline] = crate::queue::Discipline::INFO;
 
 #[cfg(test)]
 mod tests {

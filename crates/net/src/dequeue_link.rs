@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 
 use crate::link::{Link, LinkStats, Passage};
-use crate::queue::dequeue::{DequeueQueue, Item};
+use crate::queue::DequeueQueue;
+use crate::queue::dequeue::Item;
 use crate::readings::Readings;
 use firstflight_contract::Sum;
 
@@ -173,7 +174,7 @@ mod tests {
     }
 
     fn dequeue_link(line: Link, limit: u32) -> DequeueLink<u32> {
-        DequeueLink::new(line, DequeueQueue::Priority(Priority::new(Room::Packets(limit))))
+        DequeueLink::new(line, DequeueQueue::Priority(Box::new(Priority::new(Room::Packets(limit)))))
     }
 
     /// Offers packets of 1000 bytes at these times and runs the link in between; returns the outcome of each

@@ -92,9 +92,7 @@ impl Link {
     pub fn new(rate: Rate, delay: Nanos, queue: Queue) -> Self {
         let guard = match queue {
             Queue::Unlimited => None,
-            Queue::Packets(_) | Queue::Bytes(_) | Queue::Red(_) | Queue::Policer(_) | Queue::Router(_) => {
-                Some(Box::new(Guard::new(queue)))
-            }
+            queue => Some(Box::new(Guard::new(queue))),
         };
         Self {
             free_at: 0,
@@ -158,17 +156,9 @@ impl Link {
 
     /// Whether packets wait in front of it: a queue that decides at dequeue time needs a line where none does.
     pub(crate) fn makes_wait(&self) -> bool {
-        self.guard.as_ref().is_some_and(|guard| {
-            let queues = match guard.queue {
-                Queue::Unlimited => false,
-                Queue::Packets(_)
-                | Queue::Bytes(_)
-                | Queue::Red(_)
-                | Queue::Policer(_)
-                | Queue::Router(_) => true,
-            };
-            queues || guard.shaper.is_some()
-        })
+        self.guard
+            .as_ref()
+            .is_some_and(|guard| !matches!(guard.queue, Queue::Unlimited) || guard.shaper.is_some())
     }
 
     /// Propagation delay.
@@ -381,12 +371,7 @@ impl Guard {
             && readings.due() == u64::MAX;
         match queue {
             Queue::Packets(queue) if is_plain => queue.limit,
-            Queue::Packets(_)
-            | Queue::Unlimited
-            | Queue::Bytes(_)
-            | Queue::Red(_)
-            | Queue::Policer(_)
-            | Queue::Router(_) => 0,
+            _ => 0,
         }
     }
 

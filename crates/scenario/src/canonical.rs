@@ -6,12 +6,13 @@
 use core::fmt::Write;
 
 use firstflight_contract::{Nanos, Rate, Role};
+use firstflight_net::queue::settings::Field;
 use sha2::{Digest, Sha256};
 
 use crate::format::{EAGER, UNLIMITED};
 use crate::model::{
-    Codel, Endpoints, FlowGroup, FqCodel, Graph, Interval, Limit, Network, Path, Policer, Queue, Reads, Red,
-    Reorder, Rounds, Router, Scenario, Shaper, Source, Start, UdpSource,
+    Endpoints, FlowGroup, Graph, Interval, Limit, Network, Path, Queue, Reads, Reorder, Rounds, Scenario,
+    Shaper, Source, Start, UdpSource,
 };
 use crate::scheme::SchemeSpec;
 use crate::stack;
@@ -289,51 +290,29 @@ pub(crate) fn dist<T>(dist: Dist<T>, show: impl Fn(T) -> Value) -> Value {
 }
 
 pub(crate) fn queue(queue: &Queue) -> Value {
-    let label = || Value::text(queue.label());
-    let with = |keys: Vec<(&'static str, Value)>| Value::table([("kind", label())].into_iter().chain(keys));
-    match *queue {
-        Queue::DropTail | Queue::Priority => label(),
-        Queue::Red(red) | Queue::Choke(red) => with(red_keys(red)),
-        Queue::Codel(codel) => with(codel_keys(codel).into()),
-        Queue::FqCodel(FqCodel { codel, quantum, flows }) => {
-            let own = [("quantum", bytes(quantum)), ("flows", Value::Integer(flows.into()))];
-            with(codel_keys(codel).into_iter().chain(own).collect())
-        }
-        Queue::Policer(Policer { rate, burst }) => with(bucket_keys(rate, burst).into()),
-        Queue::Router(router) => with(router_keys(router)),
-    }
+    let (label, mut queue) = (Value::text(queue.label()), *queue);
+    let value = |field| {
+        Some(match field {
+            Field::Flag(&mut flag) => Value::Flag(flag),
+            Field::Share(&mut share) => Value::Float(share),
+            Field::Time(&mut at) => time(at),
+            Field::Bytes(&mut size) => bytes(size),
+            Field::Size(size) => bytes((*size)?.into()),
+            Field::Rate(&mut pace) => rate(pace),
+            Field::Threshold(&mut threshold) => packets(threshold),
+            Field::Count(&mut count) => Value::Integer(count.into()),
+        })
+    };
+    let fields = queue.fields().into_iter().filter_map(|(key, field)| Some((key.name, value(field)?)));
+    let keys: Vec<_> = fields.collect();
+    if keys.is_empty() { label } else { Value::table([("kind", label)].into_iter().chain(keys)) }
 }
 
 pub(crate) fn shaper(Shaper { rate, burst }: Shaper) -> Value {
-    Value::table(bucket_keys(rate, burst))
+    Value::table([("rate", self::rate(rate)), ("burst", bytes(burst))])
 }
 
 pub(crate) fn reorder(Reorder { share, delay, burst }: Reorder) -> Value {
     let keys = [("share", Value::Float(share)), ("delay", time(delay))];
     Value::table(keys.into_iter().chain((burst != 1.0).then_some(("burst", Value::Float(burst)))))
-}
-
-fn bucket_keys(rate: Rate, burst: u64) -> [(&'static str, Value); 2] {
-    [("rate", self::rate(rate)), ("burst", bytes(burst))]
-}
-
-fn red_keys(red: Red) -> Vec<(&'static str, Value)> {
-    let mut keys = vec![
-        ("min", packets(red.min)),
-        ("max", packets(red.max)),
-        ("weight", Value::Float(red.weight)),
-        ("max_p", Value::Float(red.max_p)),
-        ("gentle", Value::Flag(red.gentle)),
-        ("ecn", Value::Flag(red.ecn)),
-    ];
-    keys.extend(red.mean_packet.map(|size| ("mean_packet", bytes(size.into()))));
-    keys
-}
-
-fn codel_keys(codel: Codel) -> [(&'static str, Value); 3] {
-    [("target", time(codel.target)), ("interval", time(codel.interval)), ("ecn", Value::Flag(codel.ecn))]
-}
-
-fn router_keys(mut router: Router) -> Vec<(&'static str, Value)> {
-    router.params().into_iter().map(|(name, value)| (name, Value::Float(*value))).collect()
 }

@@ -4,8 +4,8 @@
 //! holds the answers to runs: a scenario that draws nothing gives the same bytes under two seeds.
 
 use crate::model::{
-    Endpoints, FlowGroup, FqCodel, Graph, Interval, Link, Network, OnOff, Pages, Path, Queue, Reorder,
-    Rounds, Scenario, Source, Start, UdpSource,
+    Endpoints, FlowGroup, Graph, Interval, Link, Network, OnOff, Pages, Path, Queue, Reorder, Rounds,
+    Scenario, Source, Start, UdpSource,
 };
 use crate::stack;
 use firstflight_random::{Dist, Quantity};
@@ -78,12 +78,7 @@ impl Draws for Link {
 
 impl Draws for Queue {
     fn draws(&self) -> bool {
-        match self {
-            Self::DropTail | Self::Priority | Self::Codel(_) | Self::Policer(_) | Self::Router(_) => false,
-            Self::Red(_) | Self::Choke(_) => true,
-            // The key of the hash that selects a flow's queue.
-            Self::FqCodel(FqCodel { codel: _, quantum: _, flows }) => *flows > 1,
-        }
+        Self::draws(self)
     }
 }
 

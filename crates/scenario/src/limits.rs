@@ -20,8 +20,6 @@ pub const SEGMENTS: u64 = u32::MAX as u64 - 1;
 pub const COUNT: f64 = <f64 as Quantity>::MOST;
 /// A buffer, packets: the simulator counts them in 32 bits.
 pub const QUEUE: u64 = u32::MAX as u64;
-/// The bytes that a flow's queue sends in its turn.
-pub const QUANTUM: u64 = u32::MAX as u64;
 /// A packet on the wire, bytes: the largest IPv4 packet.
 pub const PACKET: u64 = 65_535;
 /// TCP flows of a scenario, all groups together.
@@ -43,7 +41,7 @@ pub const HOPS: u64 = 500;
 /// Clients, or pairs of hosts of cross traffic, in a generated graph.
 pub const PAIRS: u64 = 500;
 /// Queues of `fq-codel`.
-pub const FLOW_QUEUES: u64 = 65_536;
+pub const FLOW_QUEUES: u64 = firstflight_net::queue::fq_codel::MOST_QUEUES as u64;
 /// The cost of a link.
 pub const COST: u64 = 1_000_000_000_000_000;
 /// The name of a link, characters: the names of two nodes, and a number.

@@ -3,10 +3,13 @@
 use core::fmt::Write;
 
 use firstflight_contract::Role;
+use firstflight_document::format::Section;
+use firstflight_document::reference::tables_with;
 pub use firstflight_document::reference::{renew, tables};
+use firstflight_host::stack::Pacing;
 
-use crate::format::SECTIONS;
-use crate::model::{Growth, Network};
+use crate::format::{QUEUE, SECTIONS};
+use crate::model::{Growth, Network, Queue};
 use crate::preset::PRESETS;
 use crate::profile::{InitialWindow, Profile, Stack};
 use crate::scheme::labels_of;
@@ -26,7 +29,7 @@ pub fn refresh(page: &str) -> String {
 fn part(name: &str) -> String {
     match name {
         "units" => units(),
-        "tables" => tables(SECTIONS),
+        "tables" => tables_with(SECTIONS, disciplines),
         "profiles" => profiles(),
         "presets" => presets(),
         "limits" => the_limits(),
@@ -48,6 +51,19 @@ fn units() -> String {
         let _ = writeln!(out, "| {quantity} | {} |", units.join(" "));
     }
     out
+}
+
+/// The keys of each discipline, before the table of their keys.
+fn disciplines(section: &Section) -> String {
+    let mut out = String::new();
+    if section.name != QUEUE.name {
+        return out;
+    }
+    for info in Queue::INFO.iter().filter(|info| !info.keys.is_empty()) {
+        let keys: Vec<_> = info.keys.iter().map(|key| format!("`{}`", key.name)).collect();
+        let _ = writeln!(out, "- `{}` ({}): {}", info.label, info.source, keys.join(", "));
+    }
+    out + "\n"
 }
 
 fn profiles() -> String {
@@ -94,6 +110,15 @@ fn profiles() -> String {
     row("`limited_transmit`", &|s| yes(s.limited_transmit));
     row("`handshake`", &|s| yes(s.handshake));
     row("headers of a packet, size of an ACK", &|s| format!("{} B", s.header));
+    let pacing = |s: &Stack| match s.rules.pacing {
+        Pacing::Schemes => "at rates of schemes".into(),
+        Pacing::Optional => "at rates of schemes, or by `paced`".into(),
+        Pacing::Tokens(tokens) => format!("always, {} windows a round trip", tokens.percent as f64 / 100.0),
+    };
+    row("losses are found by", &|s| {
+        (if s.rules.detects_by_time() { "time" } else { "duplicate ACKs" }).into()
+    });
+    row("pacing", &pacing);
     row("windows count", &|s| (if s.rules.whole_packets { "whole packets" } else { "bytes" }).into());
     out
 }

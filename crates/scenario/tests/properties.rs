@@ -76,7 +76,7 @@ fn queue() -> impl Strategy<Value = Queue> {
     let red = (0.0..1e6, 1e-9..1e6, 1e-9..1.0, 1e-9..1.0, any::<bool>(), any::<bool>(), 0..65_536_u32);
     prop_oneof![
         Just(Queue::DropTail),
-        Just(Queue::Priority),
+        Just(Queue::Priority(())),
         (1_u64..1 << 40, 1_u64..1 << 40, any::<bool>(), 1_u64..100_000, 1_u32..65_536).prop_map(
             |(target, interval, ecn, quantum, flows)| {
                 let codel = Codel { target: Nanos(target), interval: Nanos(interval), ecn };

@@ -6,12 +6,8 @@ use crate::sender::stack::Stack;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::chain::Chain;
 use firstflight_net::lanes::LanesConfig;
-use firstflight_net::queue::Room;
-use firstflight_net::queue::codel::CodelConfig;
-use firstflight_net::queue::fq_codel::FqCodelConfig;
-use firstflight_net::queue::red::RedConfig;
+pub use firstflight_net::queue::QueueConfig;
 use firstflight_net::rate_trace::RateTrace;
-use firstflight_net::router::RouterConfig;
 use firstflight_net::serialisation::transmission;
 use firstflight_net::token_bucket::BucketConfig;
 use firstflight_paths::Policy;
@@ -98,46 +94,6 @@ impl LinkConfig {
             loss_burst: 1.0,
             lanes: None,
             read_at: vec![],
-        }
-    }
-}
-
-/// Kind and parameters of a queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum QueueConfig {
-    /// No limit.
-    Unlimited,
-    /// Drop-tail, limited in packets.
-    Packets(u32),
-    /// Drop-tail, limited in bytes.
-    Bytes(u64),
-    /// Random early detection.
-    Red(RedConfig),
-    /// A token-bucket policer, and the room behind it.
-    Policer(BucketConfig, Room),
-    /// A router that takes part in congestion control, and its room.
-    Router(RouterConfig, Room),
-    /// Drop-tail that drops droppable packets first.
-    Priority(Room),
-    /// RED preceded by a comparison with a random queued packet.
-    Choke(RedConfig),
-    /// Controlled delay.
-    Codel(CodelConfig, Room),
-    /// Flow queues with CoDel.
-    FqCodel(FqCodelConfig),
-}
-
-impl QueueConfig {
-    /// Whether the queue stores its packets and decides when the link is free.
-    pub(crate) fn decides_at_dequeue(&self) -> bool {
-        match self {
-            Self::Priority(_) | Self::Choke(_) | Self::Codel(..) | Self::FqCodel(_) => true,
-            Self::Unlimited
-            | Self::Packets(_)
-            | Self::Bytes(_)
-            | Self::Red(_)
-            | Self::Policer(..)
-            | Self::Router(..) => false,
         }
     }
 }

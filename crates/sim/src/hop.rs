@@ -1,21 +1,12 @@
 //! Links and sources of a configuration, with their queues and random streams. The engine and the emulator build them here,
 //! so that a configuration and a seed mean the same bottleneck in both.
 
-use crate::config::{LinkConfig, QueueConfig, UdpConfig};
+use crate::config::{LinkConfig, UdpConfig};
 use firstflight_net::dequeue_link::DequeueLink;
 use firstflight_net::lanes::Lanes;
 use firstflight_net::link::Link;
-use firstflight_net::queue::Queue;
-use firstflight_net::queue::choke::Choke;
-use firstflight_net::queue::codel::Codel;
-use firstflight_net::queue::dequeue::DequeueQueue;
-use firstflight_net::queue::drop_tail::{DropTailBytes, DropTailPackets};
-use firstflight_net::queue::fq_codel::FqCodel;
-use firstflight_net::queue::policer::Policer;
-use firstflight_net::queue::priority::Priority;
-use firstflight_net::queue::red::Red;
+use firstflight_net::queue::Site;
 use firstflight_net::rate_trace::TracePlayer;
-use firstflight_net::router::Router;
 use firstflight_net::serialisation::Serialisation;
 use firstflight_net::shaper::Shaper;
 use firstflight_random::Stream;
@@ -32,18 +23,7 @@ pub fn link(link: &LinkConfig, seed: u64) -> Link {
     let LinkConfig { name: _, rate, ref trace, delay, queue, shaper, loss, loss_burst, lanes, read_at: _ } =
         *link;
     let stream = |what: &str| stream(link, seed, what);
-    let queue = match queue {
-        QueueConfig::Packets(limit) => Queue::Packets(DropTailPackets { limit }),
-        QueueConfig::Bytes(limit) => Queue::Bytes(DropTailBytes { limit }),
-        QueueConfig::Router(config, room) => Queue::Router(Box::new(Router::new(config, room, rate))),
-        QueueConfig::Policer(config, room) => Queue::Policer(Box::new(Policer::new(config, room))),
-        QueueConfig::Red(config) => Queue::Red(Box::new(Red::new(config, stream("red")))),
-        QueueConfig::Unlimited
-        | QueueConfig::Priority(_)
-        | QueueConfig::Choke(_)
-        | QueueConfig::Codel(..)
-        | QueueConfig::FqCodel(_) => Queue::Unlimited,
-    };
+    let queue = queue.on_arrival(&Site { rate, stream: &stream });
     let built = Link::new(rate, delay, queue).with_loss(loss, loss_burst, stream("loss"));
     let built = match trace {
         Some(trace) => built.with_trace(TracePlayer::new(Arc::clone(trace))),
@@ -64,22 +44,7 @@ pub fn link(link: &LinkConfig, seed: u64) -> Link {
 /// Creates a link whose queue decides at dequeue time; `None` if the queue decides on arrival.
 pub fn dequeue_link<T: Copy>(config: &LinkConfig, seed: u64) -> Option<DequeueLink<T>> {
     let stream = |what: &str| stream(config, seed, what);
-    let queue = match config.queue {
-        QueueConfig::Priority(room) => DequeueQueue::Priority(Priority::new(room)),
-        QueueConfig::Choke(config) => {
-            DequeueQueue::Choke(Box::new(Choke::new(config, stream("red"), stream("choke"))))
-        }
-        QueueConfig::Codel(config, room) => DequeueQueue::Codel(Codel::new(config, room)),
-        QueueConfig::FqCodel(config) => {
-            DequeueQueue::FqCodel(Box::new(FqCodel::new(config, stream("fq-codel").bits())))
-        }
-        QueueConfig::Unlimited
-        | QueueConfig::Packets(_)
-        | QueueConfig::Bytes(_)
-        | QueueConfig::Red(_)
-        | QueueConfig::Policer(..)
-        | QueueConfig::Router(..) => return None,
-    };
+    let queue = config.queue.at_dequeue(&Site { rate: config.rate, stream: &stream })?;
     Some(DequeueLink::new(link(config, seed), queue).with_readings(read_at(config)))
 }
 

@@ -74,7 +74,6 @@ fn value(name: &str) -> String {
         "SEGMENTS" => tally::grouped(limits::SEGMENTS),
         "COUNT" => tally::grouped(limits::COUNT as u64),
         "QUEUE" => tally::grouped(limits::QUEUE),
-        "QUANTUM" => tally::grouped(limits::QUANTUM),
         "LINK_NAME" => tally::grouped(limits::LINK_NAME as u64),
         "BDP_MILLIONTHS" => tally::grouped(limits::BDP_MILLIONTHS),
         "RUN" => show_time(limits::RUN),

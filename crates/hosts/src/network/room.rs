@@ -163,15 +163,7 @@ fn links(scenario: &Scenario, built: &Built, observe: &Observe, estimate: &mut E
     let named = || built.named_links.iter().map(|&index| &built.network.links[index]);
     let queues = |link: &LinkConfig| match link.queue {
         QueueConfig::FqCodel(fq) => u64::from(fq.flows),
-        QueueConfig::Unlimited
-        | QueueConfig::Packets(_)
-        | QueueConfig::Bytes(_)
-        | QueueConfig::Red(_)
-        | QueueConfig::Policer(..)
-        | QueueConfig::Router(..)
-        | QueueConfig::Priority(_)
-        | QueueConfig::Choke(_)
-        | QueueConfig::Codel(..) => 0,
+        _ => 0,
     };
     let queues: u64 = named().map(queues).sum();
     estimate.add(format!("{}.queue", table(scenario)), (queues * FLOW_QUEUE) as f64, 0.0);

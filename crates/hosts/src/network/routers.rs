@@ -1,28 +1,12 @@
 //! Routers that take part in congestion control: their configuration, and the schemes that need them.
 
 use firstflight_contract::Signals;
-use firstflight_net::queue::Room;
 use firstflight_net::router::RouterConfig;
-use firstflight_net::router::quick_start::QuickStartConfig;
-use firstflight_net::router::vcp::VcpConfig;
-use firstflight_net::router::xcp::XcpConfig;
-use firstflight_scenario::{FlowGroup, Router};
+use firstflight_scenario::FlowGroup;
 use firstflight_sim::config::{LinkConfig, QueueConfig};
 
 use super::stack::chain;
 use crate::host::Refusal;
-
-/// Queue of a router with this room.
-pub(super) fn queue(router: Router, room: Room) -> QueueConfig {
-    let config = match router {
-        Router::QuickStart { threshold, share } => {
-            RouterConfig::QuickStart(QuickStartConfig { threshold, share, ..QuickStartConfig::default() })
-        }
-        Router::Xcp { alpha, beta, gamma } => RouterConfig::Xcp(XcpConfig { alpha, beta, gamma }),
-        Router::Vcp { target } => RouterConfig::Vcp(VcpConfig { target }),
-    };
-    QueueConfig::Router(config, room)
-}
 
 /// Refuses routers on links whose rate changes.
 pub(super) fn check_traces(links: &[LinkConfig]) -> Result<(), Refusal> {
@@ -46,15 +30,7 @@ pub(super) fn check<'a>(
     let routers: Vec<_> = path
         .map(|link| match link.queue {
             QueueConfig::Router(config, _) => Some(config),
-            QueueConfig::Unlimited
-            | QueueConfig::Packets(_)
-            | QueueConfig::Bytes(_)
-            | QueueConfig::Red(_)
-            | QueueConfig::Policer(..)
-            | QueueConfig::Priority(_)
-            | QueueConfig::Choke(_)
-            | QueueConfig::Codel(..)
-            | QueueConfig::FqCodel(_) => None,
+            _ => None,
         })
         .collect();
     let refuse = |key: &str, why: &str| {

@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use firstflight_contract::{Nanos, Rate};
 use firstflight_net::lanes::LanesConfig;
-use firstflight_net::queue::Room;
-use firstflight_net::queue::codel::CodelConfig;
-use firstflight_net::queue::fq_codel::FqCodelConfig;
-use firstflight_net::queue::red::RedConfig;
+use firstflight_net::queue::{Place, Room};
 use firstflight_net::rate_trace::RateTrace;
 use firstflight_net::token_bucket::BucketConfig;
 use firstflight_scenario as scenario;
@@ -15,7 +12,6 @@ use firstflight_scenario::{Endpoints, Graph, Limit, LinkTrace, Queue, Scenario, 
 use firstflight_sim::config::{LinkConfig, QueueConfig};
 use firstflight_sim::dumbbell::{Dumbbell, Paths};
 
-use super::routers;
 use super::routes::Routes;
 
 /// Links of a run, and the paths of flows over them.
@@ -71,16 +67,10 @@ impl<'a> Wires<'a> {
 
     /// Whether any queue marks packets; flows are then ECN-capable.
     pub(super) fn marks(&self) -> bool {
-        self.links.iter().any(|link| match link.queue {
-            QueueConfig::Red(red) | QueueConfig::Choke(red) => red.ecn,
-            QueueConfig::Codel(codel, _) | QueueConfig::FqCodel(FqCodelConfig { codel, .. }) => codel.ecn,
-            QueueConfig::Unlimited
-            | QueueConfig::Packets(_)
-            | QueueConfig::Bytes(_)
-            | QueueConfig::Policer(..)
-            | QueueConfig::Router(..)
-            | QueueConfig::Priority(_) => false,
-        })
+        match &self.kind {
+            Kind::Dumbbell(path) => path.queue.marks(),
+            Kind::Graph { graph, .. } => graph.links.iter().any(|link| link.queue.marks()),
+        }
     }
 
     /// Adds access links for a flow, with `extra` propagation delay spread over them, and returns its paths.
@@ -144,20 +134,10 @@ impl<'a> Wires<'a> {
 
 /// Limit of the queue of a link in packets of `packet` bytes; infinite if the queue has none.
 pub(super) fn limit_packets(link: &LinkConfig, packet: f64) -> f64 {
-    let room = |room: Room| match room {
-        Room::Packets(limit) => limit.into(),
-        Room::Bytes(limit) => limit as f64 / packet,
-    };
-    match link.queue {
-        QueueConfig::Unlimited => f64::INFINITY,
-        QueueConfig::Packets(limit) => limit.into(),
-        QueueConfig::Bytes(limit) => limit as f64 / packet,
-        QueueConfig::Policer(_, limit)
-        | QueueConfig::Router(_, limit)
-        | QueueConfig::Priority(limit)
-        | QueueConfig::Codel(_, limit)
-        | QueueConfig::FqCodel(FqCodelConfig { room: limit, .. }) => room(limit),
-        QueueConfig::Red(red) | QueueConfig::Choke(red) => red.limit.into(),
+    match link.queue.room() {
+        None => f64::INFINITY,
+        Some(Room::Packets(limit)) => limit.into(),
+        Some(Room::Bytes(limit)) => limit as f64 / packet,
     }
 }
 
@@ -186,46 +166,5 @@ fn room(limit: Limit) -> Room {
 }
 
 fn queue(queue: &Queue, limit: Limit, rate: Rate, packet: u32) -> QueueConfig {
-    let packets = |n: u64| n.min(u32::MAX.into()) as u32;
-    match (queue, limit) {
-        (Queue::DropTail, Limit::Packets(n)) => QueueConfig::Packets(packets(n)),
-        (Queue::DropTail, Limit::Bytes(n)) => QueueConfig::Bytes(n),
-        (Queue::Router(router), limit) => routers::queue(*router, room(limit)),
-        (Queue::Policer(scenario::Policer { rate, burst }), limit) => {
-            QueueConfig::Policer(BucketConfig { rate: *rate, burst: *burst }, room(limit))
-        }
-        (Queue::Priority, limit) => QueueConfig::Priority(room(limit)),
-        (Queue::Codel(codel), limit) => QueueConfig::Codel(self::codel(codel), room(limit)),
-        (Queue::FqCodel(fq), limit) => QueueConfig::FqCodel(FqCodelConfig {
-            codel: self::codel(&fq.codel),
-            quantum: fq.quantum.min(u32::MAX.into()) as u32,
-            flows: fq.flows,
-            room: room(limit),
-        }),
-        (Queue::Red(red), limit) => QueueConfig::Red(self::red(red, limit, rate, packet)),
-        (Queue::Choke(red), limit) => QueueConfig::Choke(self::red(red, limit, rate, packet)),
-    }
-}
-
-fn codel(codel: &scenario::Codel) -> CodelConfig {
-    CodelConfig { target: codel.target.0, interval: codel.interval.0, ecn: codel.ecn }
-}
-
-fn red(red: &scenario::Red, limit: Limit, rate: Rate, packet: u32) -> RedConfig {
-    let packets = |n: u64| n.min(u32::MAX.into()) as u32;
-    RedConfig {
-        min: red.min,
-        max: red.max,
-        weight: red.weight,
-        max_p: red.max_p,
-        gentle: red.gentle,
-        ecn: red.ecn,
-        wait: true,
-        limit: match limit {
-            Limit::Packets(n) => packets(n),
-            Limit::Bytes(n) => packets((n / u64::from(packet)).max(1)),
-        },
-        mean_bytes: red.mean_packet,
-        typical_ns: rate.time_for(red.mean_packet.unwrap_or(packet).into()).0,
-    }
+    queue.at(&Place { room: room(limit), rate, packet })
 }

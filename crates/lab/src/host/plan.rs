@@ -117,12 +117,7 @@ impl<'a> Plan<'a> {
             let why = format!("the emulator has {GROUPS} subnets; expected at most {GROUPS} tables [[flow]]");
             return refuse(place(scenario, GROUPS), why);
         }
-        let ecn = match &path.queue {
-            Queue::Red(red) | Queue::Choke(red) => red.ecn,
-            Queue::Codel(codel) => codel.ecn,
-            Queue::FqCodel(fq) => fq.codel.ecn,
-            Queue::DropTail | Queue::Priority | Queue::Policer(_) | Queue::Router(_) => false,
-        };
+        let ecn = path.queue.marks();
         let mut plan = Self {
             groups: vec![],
             mtu: size as usize,
@@ -249,13 +244,7 @@ fn check_path(path: &Path) -> Result<(), Refusal> {
         Queue::Router(router) => {
             refuse("path.queue", format!("Linux takes no part in what a {} router does", router.label()))
         }
-        Queue::DropTail
-        | Queue::Red(_)
-        | Queue::Priority
-        | Queue::Choke(_)
-        | Queue::Codel(_)
-        | Queue::FqCodel(_)
-        | Queue::Policer(_) => Ok(()),
+        _ => Ok(()),
     }
 }
 

@@ -7,10 +7,28 @@
 
 use std::collections::VecDeque;
 
-use super::dequeue::{Fifo, Item};
-use super::red::{Red, RedConfig};
-use super::{Arrival, Verdict};
+use super::dequeue::{Fifo, Item, Outgoing};
+use super::red::{self, Red, RedConfig};
+pub use super::red::Settings;
+pub(super) use super::red::room;
+use super::{Arrival, Info, Place, QueueConfig, Site, Verdict};
 use firstflight_random::Stream;
+
+/// Description.
+pub const INFO: Info = Info::queue(
+    "choke",
+    "Pan, Prabhakar, Psounis, INFOCOM 2000, section II",
+    "RED; an arrival of the same flow as a random queued packet is dropped with it",
+    &[red::MIN, red::MAX, red::WEIGHT, red::MAX_P, red::GENTLE, red::ECN],
+);
+
+pub(super) fn configure(settings: &Settings, place: &Place) -> QueueConfig {
+    QueueConfig::Choke(red::config(settings, place))
+}
+
+pub(super) fn build<T: Copy>(config: RedConfig, site: &Site<'_>) -> Choke<T> {
+    Choke::new(config, (site.stream)("red"), (site.stream)("choke"))
+}
 
 /// A CHOKe queue.
 #[derive(Clone, Debug)]
@@ -57,8 +75,8 @@ impl<T: Copy> Choke<T> {
         verdict != Verdict::Drop
     }
 
-    pub(super) fn dequeue(&mut self) -> Option<(Item<T>, bool)> {
-        Some((self.waiting.pop()?, self.marked.pop_front()?))
+    pub(super) fn dequeue(&mut self, _now: u64, _dropped: &mut VecDeque<Item<T>>) -> Option<Outgoing<T>> {
+        Some(Outgoing { item: self.waiting.pop()?, marked: self.marked.pop_front()? })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -107,7 +125,7 @@ mod tests {
         assert!(!taken && dropped.len() == 1 && dropped[0] < 4);
         // Three packets are left, which is not above `min`.
         assert_eq!(offer(&mut queue, 1, 5), (true, vec![]));
-        let rest: Vec<u32> = std::iter::from_fn(|| queue.dequeue()).map(|(item, _)| item.load).collect();
+        let rest: Vec<u32> = std::iter::from_fn(|| queue.dequeue(0, &mut VecDeque::new())).map(|out| out.item.load).collect();
         let expected: Vec<u32> = (0..4).filter(|load| *load != dropped[0]).chain([5]).collect();
         assert_eq!(rest, expected);
     }

@@ -6,8 +6,77 @@
 
 use std::collections::VecDeque;
 
-use super::Room;
 use super::dequeue::{Fifo, Item, Outgoing};
+use super::red::ECN;
+use super::settings::{self, Domain, Field, Key};
+use super::{Info, Place, QueueConfig, Room, Site};
+use firstflight_contract::Nanos;
+
+pub(super) const TARGET: Key =
+    Key::new("target", Domain::Time, "`\"5 ms\"`", "acceptable waiting time");
+pub(super) const INTERVAL: Key =
+    Key::new("interval", Domain::Time, "`\"100 ms\"`", "time for which waits must exceed `target`, about a long round trip");
+
+/// Description.
+pub const INFO: Info = Info::queue(
+    "codel",
+    "RFC 8289",
+    "drops or marks when packets have waited too long throughout an interval",
+    &[TARGET, INTERVAL, ECN],
+);
+
+/// Controlled delay (RFC 8289).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Acceptable standing waiting time.
+    pub target: Nanos,
+    /// Time for which waits must exceed `target`.
+    pub interval: Nanos,
+    /// Packets are marked instead of dropped, except if there is no room.
+    pub ecn: bool,
+}
+
+impl Settings {
+    /// The settings of RFC 8289, section 4.
+    pub const STANDARD: Self =
+        Self { target: Nanos::from_millis(5), interval: Nanos::from_millis(100), ecn: false };
+
+    /// Parameters of a queue.
+    pub(super) fn config(self) -> CodelConfig {
+        CodelConfig { target: self.target.0, interval: self.interval.0, ecn: self.ecn }
+    }
+}
+
+impl settings::Settings for Settings {
+    fn usual(_bdp: f64) -> Self {
+        Self::STANDARD
+    }
+
+    fn fields(&mut self) -> Vec<(&'static str, Field<'_>)> {
+        let Self { target, interval, ecn } = self;
+        vec![("target", Field::Time(target)), ("interval", Field::Time(interval)), ("ecn", Field::Flag(ecn))]
+    }
+
+    fn draws(&self) -> bool {
+        false
+    }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+}
+
+pub(super) fn configure(settings: &Settings, place: &Place) -> QueueConfig {
+    QueueConfig::Codel(settings.config(), place.room)
+}
+
+pub(super) fn room(_config: CodelConfig, room: Room) -> Room {
+    room
+}
+
+pub(super) fn build<T: Copy>(config: CodelConfig, room: Room, _site: &Site<'_>) -> Codel<T> {
+    Codel::new(config, room)
+}
 
 /// Parameters of CoDel. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +214,7 @@ impl<T: Copy> Codel<T> {
         Self { config, room, state: State::default(), waiting: Fifo::new() }
     }
 
-    pub(super) fn enqueue(&mut self, item: Item<T>) -> bool {
+    pub(super) fn enqueue(&mut self, item: Item<T>, _free_at: u64, _dropped: &mut VecDeque<Item<T>>) -> bool {
         let fits = self.room.has(self.waiting.len(), self.waiting.bytes, item.size);
         if fits {
             self.state.saw(item.size);
@@ -181,7 +250,7 @@ mod tests {
         for ms in times {
             queue.waiting = Fifo::new();
             for _ in 0..10 {
-                assert!(queue.enqueue(packet((ms - wait) * MS, ecn)));
+                assert!(queue.enqueue(packet((ms - wait) * MS, ecn), 0, &mut VecDeque::new()));
             }
             let mut dropped = VecDeque::new();
             let out = queue.dequeue(ms * MS, &mut dropped).expect("ten wait");
@@ -265,7 +334,7 @@ mod tests {
         for ms in 100..1000 {
             // Both packets have waited long, but only one packet is left behind the departing one.
             while queue.len() < 2 {
-                queue.enqueue(packet((ms - 50) * MS, false));
+                queue.enqueue(packet((ms - 50) * MS, false), 0, &mut VecDeque::new());
             }
             let mut dropped = VecDeque::new();
             assert!(queue.dequeue(ms * MS, &mut dropped).is_some() && dropped.is_empty());
@@ -275,6 +344,6 @@ mod tests {
     #[test]
     fn a_full_queue_drops_arrivals() {
         let mut queue = Codel::new(CodelConfig::STANDARD, Room::Packets(2));
-        assert_eq!([0, 1, 2].map(|at| queue.enqueue(packet(at, false))), [true, true, false]);
+        assert_eq!([0, 1, 2].map(|at| queue.enqueue(packet(at, false), 0, &mut VecDeque::new())), [true, true, false]);
     }
 }

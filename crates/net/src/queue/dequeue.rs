@@ -3,11 +3,6 @@
 
 use std::collections::VecDeque;
 
-use super::choke::Choke;
-use super::codel::Codel;
-use super::fq_codel::FqCodel;
-use super::priority::Priority;
-
 /// A waiting packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<T> {
@@ -32,52 +27,6 @@ pub struct Outgoing<T> {
     pub item: Item<T>,
     /// Whether its ECN mark must be set.
     pub marked: bool,
-}
-
-/// The disciplines that decide at dequeue time.
-#[derive(Clone, Debug)]
-pub enum DequeueQueue<T> {
-    /// First in, first out; droppable packets are dropped first.
-    Priority(Priority<T>),
-    /// RED preceded by a comparison with a random queued packet.
-    Choke(Box<Choke<T>>),
-    /// Controlled delay.
-    Codel(Codel<T>),
-    /// Flow queues with CoDel.
-    FqCodel(Box<FqCodel<T>>),
-}
-
-impl<T: Copy> DequeueQueue<T> {
-    /// Offers a packet and returns whether it joined the queue. The link is or was free at `free_at`. Packets
-    /// dropped to make room are appended to `dropped`.
-    pub(crate) fn enqueue(&mut self, item: Item<T>, free_at: u64, dropped: &mut VecDeque<Item<T>>) -> bool {
-        match self {
-            Self::Priority(queue) => queue.enqueue(item, dropped),
-            Self::Choke(queue) => queue.enqueue(item, free_at, dropped),
-            Self::Codel(queue) => queue.enqueue(item),
-            Self::FqCodel(queue) => queue.enqueue(item, dropped),
-        }
-    }
-
-    /// Packet that leaves at `now`; packets dropped instead are appended to `dropped`.
-    pub(crate) fn dequeue(&mut self, now: u64, dropped: &mut VecDeque<Item<T>>) -> Option<Outgoing<T>> {
-        match self {
-            Self::Priority(queue) => queue.dequeue().map(|item| Outgoing { item, marked: false }),
-            Self::Choke(queue) => queue.dequeue().map(|(item, marked)| Outgoing { item, marked }),
-            Self::Codel(queue) => queue.dequeue(now, dropped),
-            Self::FqCodel(queue) => queue.dequeue(now, dropped),
-        }
-    }
-
-    /// Number of waiting packets.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Priority(queue) => queue.len(),
-            Self::Choke(queue) => queue.len(),
-            Self::Codel(queue) => queue.len(),
-            Self::FqCodel(queue) => queue.len(),
-        }
-    }
 }
 
 /// Packets in order of arrival.

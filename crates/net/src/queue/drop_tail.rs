@@ -4,7 +4,15 @@
 //! the link idle always passes. (ns-2's limit includes the packet in service: its `queue-limit` of N is N - 1
 //! here.)
 
-use super::{Arrival, Verdict};
+use super::{Arrival, Info, Verdict};
+
+/// Description.
+pub const INFO: Info = Info::queue(
+    "drop-tail",
+    "RFC 7567, section 2",
+    "first in, first out; packets that do not fit are dropped",
+    &[],
+);
 
 /// Limit in packets.
 #[derive(Clone, Debug)]

@@ -7,9 +7,91 @@
 use firstflight_contract::mul_shift;
 use std::collections::VecDeque;
 
-use super::Room;
-use super::codel::{CodelConfig, State};
+use super::codel::{self, CodelConfig, INTERVAL, State, TARGET};
 use super::dequeue::{Fifo, Item, Outgoing};
+use super::red::ECN;
+use super::settings::{self, Conflict, Domain, Field, Key};
+use super::{Info, Place, QueueConfig, Room, Site};
+
+/// Largest number of queues.
+pub const MOST_QUEUES: u32 = 65_536;
+
+/// Description.
+pub const INFO: Info = Info::queue(
+    "fq-codel",
+    "RFC 8290",
+    "a queue for each flow, served in turn, each under CoDel",
+    &[
+        TARGET,
+        INTERVAL,
+        ECN,
+        Key::new("quantum", Domain::Bytes, "`\"1514 B\"`", "bytes that a flow's queue sends in its turn"),
+        Key::new("flows", Domain::Count(MOST_QUEUES as u64), "1024", "number of queues"),
+    ],
+);
+
+/// Flow queues under controlled delay (RFC 8290).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Controlled delay of each queue.
+    pub codel: codel::Settings,
+    /// Bytes that a queue sends in its turn.
+    pub quantum: u64,
+    /// Number of queues.
+    pub flows: u32,
+}
+
+impl Settings {
+    /// The settings of RFC 8290, sections 5.2.4 and 5.2.5.
+    pub const STANDARD: Self = Self { codel: codel::Settings::STANDARD, quantum: 1514, flows: 1024 };
+}
+
+impl settings::Settings for Settings {
+    fn usual(_bdp: f64) -> Self {
+        Self::STANDARD
+    }
+
+    fn fields(&mut self) -> Vec<(&'static str, Field<'_>)> {
+        let Self { codel, quantum, flows } = self;
+        let mut fields = codel.fields();
+        fields.extend([("quantum", Field::Bytes(quantum)), ("flows", Field::Count(flows))]);
+        fields
+    }
+
+    /// The key of the hash that selects a flow's queue is random.
+    fn draws(&self) -> bool {
+        self.flows > 1
+    }
+
+    fn marks(&self) -> bool {
+        self.codel.ecn
+    }
+
+    fn check(&self, _packet: u32) -> Result<(), Conflict> {
+        if self.quantum <= u32::MAX.into() {
+            return Ok(());
+        }
+        let why = format!("above the limit of {} B", u32::MAX);
+        Err(Conflict { keys: &["quantum"], why, least: None })
+    }
+}
+
+pub(super) fn configure(settings: &Settings, place: &Place) -> QueueConfig {
+    QueueConfig::FqCodel(FqCodelConfig {
+        codel: settings.codel.config(),
+        quantum: settings.quantum.min(u32::MAX.into()) as u32,
+        flows: settings.flows,
+        room: place.room,
+    })
+}
+
+pub(super) fn room(config: FqCodelConfig) -> Room {
+    config.room
+}
+
+pub(super) fn build<T: Copy>(config: FqCodelConfig, site: &Site<'_>) -> FqCodel<T> {
+    FqCodel::new(config, (site.stream)("fq-codel").bits())
+}
 
 /// Parameters of FQ-CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +158,7 @@ impl<T: Copy> FqCodel<T> {
     }
 
     /// Section 4.1. Every arriving packet is accepted; if there is no room, the fattest queue drops packets.
-    pub(super) fn enqueue(&mut self, item: Item<T>, dropped: &mut VecDeque<Item<T>>) -> bool {
+    pub(super) fn enqueue(&mut self, item: Item<T>, _free_at: u64, dropped: &mut VecDeque<Item<T>>) -> bool {
         let number = self.queue_of(item.flow);
         let queue = &mut self.queues[number as usize];
         queue.state.saw(item.size);
@@ -165,7 +247,7 @@ mod tests {
         let mut queue = FqCodel::new(config, 7);
         let mut dropped = VecDeque::new();
         for (load, &(flow, size)) in (0..).zip(packets) {
-            assert!(queue.enqueue(packet(flow, size, load), &mut dropped));
+            assert!(queue.enqueue(packet(flow, size, load), 0, &mut dropped));
         }
         (queue, dropped.iter().map(|item| item.load).collect())
     }
@@ -192,7 +274,7 @@ mod tests {
     fn a_new_flow_is_served_before_flows_that_had_a_turn() {
         let (mut queue, _) = filled(CONFIG, &[(1, 1500); 6]);
         assert_eq!(order(&mut queue, 3), [0, 1, 2]);
-        queue.enqueue(packet(2, 100, 100), &mut VecDeque::new());
+        queue.enqueue(packet(2, 100, 100), 0, &mut VecDeque::new());
         assert_eq!(order(&mut queue, 4), [100, 3, 4, 5]);
     }
 

@@ -6,8 +6,60 @@
 //! fewer tokens than bytes is dropped and takes none; any other takes its size and joins the queue. A packet that then
 //! finds no room there is dropped with its tokens: the policer is in front.
 
-use super::{Arrival, Room, Verdict};
+use super::settings::{self, Conflict, Domain, Field, Key, Needed};
+use super::{Arrival, Info, Place, QueueConfig, Room, Site, Verdict};
+pub use crate::token_bucket::BucketConfig as Settings;
 use crate::token_bucket::{BucketConfig, TokenBucket};
+
+/// Description.
+pub const INFO: Info = Info::queue(
+    "policer",
+    "RFC 2697, section 3; Flach and others, SIGCOMM 2016",
+    "drops packets above a rate and a burst, in front of drop-tail",
+    &[
+        Key::new("rate", Domain::Rate, "required by `policer`", "rate at which a policer's tokens accrue").needed(Needed::Always),
+        Key::new("burst", Domain::Bytes, "required by `policer`", "size of a policer's bucket, at least one full packet; it is full at the start").needed(Needed::Always),
+    ],
+);
+
+impl settings::Settings for Settings {
+    fn usual(_bdp: f64) -> Self {
+        // Both must be given.
+        Self { rate: firstflight_contract::Rate::NONE, burst: 0 }
+    }
+
+    fn fields(&mut self) -> Vec<(&'static str, Field<'_>)> {
+        vec![("rate", Field::Rate(&mut self.rate)), ("burst", Field::Bytes(&mut self.burst))]
+    }
+
+    fn draws(&self) -> bool {
+        false
+    }
+
+    fn marks(&self) -> bool {
+        false
+    }
+
+    fn check(&self, packet: u32) -> Result<(), Conflict> {
+        if self.burst >= packet.into() {
+            return Ok(());
+        }
+        let why = format!("less than one packet of {packet} bytes, so none would pass");
+        Err(Conflict { keys: &["burst"], why, least: Some(packet.into()) })
+    }
+}
+
+pub(super) fn configure(settings: &Settings, place: &Place) -> QueueConfig {
+    QueueConfig::Policer(*settings, place.room)
+}
+
+pub(super) fn room(_config: BucketConfig, room: Room) -> Room {
+    room
+}
+
+pub(super) fn build(config: BucketConfig, room: Room, _site: &Site<'_>) -> Policer {
+    Policer::new(config, room)
+}
 
 /// A policer and the queue behind it.
 #[derive(Clone, Debug)]

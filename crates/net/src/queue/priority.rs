@@ -8,8 +8,31 @@
 
 use std::collections::VecDeque;
 
-use super::Room;
-use super::dequeue::{Fifo, Item};
+use super::dequeue::{Fifo, Item, Outgoing};
+use super::{Info, Place, QueueConfig, Room, Site};
+
+/// Description.
+pub const INFO: Info = Info::queue(
+    "priority",
+    "Padmanabhan, Katz, Globecom Internet Mini-Conference, 1998",
+    "drop-tail that drops droppable packets first",
+    &[],
+);
+
+/// The discipline has no settings.
+pub type Settings = ();
+
+pub(super) fn configure(_settings: &Settings, place: &Place) -> QueueConfig {
+    QueueConfig::Priority(place.room)
+}
+
+pub(super) fn room(room: Room) -> Room {
+    room
+}
+
+pub(super) fn build<T: Copy>(room: Room, _site: &Site<'_>) -> Priority<T> {
+    Priority::new(room)
+}
 
 /// A drop-tail queue with two drop priorities.
 #[derive(Clone, Debug)]
@@ -27,7 +50,7 @@ impl<T: Copy> Priority<T> {
         Self { room, waiting: Fifo::new(), droppable: 0, droppable_bytes: 0 }
     }
 
-    pub(super) fn enqueue(&mut self, item: Item<T>, dropped: &mut VecDeque<Item<T>>) -> bool {
+    pub(super) fn enqueue(&mut self, item: Item<T>, _free_at: u64, dropped: &mut VecDeque<Item<T>>) -> bool {
         // Packets that may be dropped for this one: none if it is droppable itself.
         let (packets, bytes) = if item.droppable { (0, 0) } else { (self.droppable, self.droppable_bytes) };
         let staying = (self.waiting.len() - packets, self.waiting.bytes - bytes);
@@ -44,8 +67,8 @@ impl<T: Copy> Priority<T> {
         true
     }
 
-    pub(super) fn dequeue(&mut self) -> Option<Item<T>> {
-        self.take(0)
+    pub(super) fn dequeue(&mut self, _now: u64, _dropped: &mut VecDeque<Item<T>>) -> Option<Outgoing<T>> {
+        self.take(0).map(|item| Outgoing { item, marked: false })
     }
 
     fn take(&mut self, place: usize) -> Option<Item<T>> {
@@ -75,11 +98,11 @@ mod tests {
         let mut queue = Priority::new(room);
         let (mut lost, mut dropped) = (vec![], VecDeque::new());
         for (number, &(size, droppable)) in (0..).zip(packets) {
-            let taken = queue.enqueue(packet(number, size, droppable), &mut dropped);
+            let taken = queue.enqueue(packet(number, size, droppable), 0, &mut dropped);
             lost.extend(dropped.drain(..).map(|item| item.load));
             lost.extend((!taken).then_some(number));
         }
-        let left = std::iter::from_fn(|| queue.dequeue()).map(|item| item.load).collect();
+        let left = std::iter::from_fn(|| queue.dequeue(0, &mut dropped)).map(|out| out.item.load).collect();
         assert_eq!((queue.waiting.bytes, queue.droppable, queue.droppable_bytes), (0, 0, 0));
         (lost, left)
     }

@@ -2,8 +2,139 @@
 //! IEEE/ACM ToN 1(4), 1993 ("the paper" below); gentle mode: S. Floyd, "Recommendation on using the gentle_
 //! variant of RED", 2000; marks: RFC 3168. Queues are counted in packets, or in bytes as in ns-2.
 
-use super::{Arrival, Verdict};
+use super::settings::{self, Conflict, Domain, Field, Key, Needed};
+use super::{Arrival, Info, Place, QueueConfig, Room, Site, Verdict};
 use firstflight_random::Stream;
+
+pub(super) const MIN: Key =
+    Key::new("min", Domain::Threshold, "`\"0.1 BDP\"`; required on a link", "average queue from which packets are dropped or marked").needed(Needed::WithoutBdp);
+pub(super) const MAX: Key =
+    Key::new("max", Domain::Threshold, "`\"0.3 BDP\"`; required on a link", "average queue at which the probability is `max_p`").needed(Needed::WithoutBdp);
+pub(super) const WEIGHT: Key =
+    Key::new("weight", Domain::Share, "0.002", "weight of a new sample in the average");
+pub(super) const MAX_P: Key =
+    Key::new("max_p", Domain::Share, "0.1", "probability at `max`");
+pub(super) const GENTLE: Key =
+    Key::new("gentle", Domain::Flag, "true", "beyond `max` the probability rises to 1 at twice `max`, instead of at once");
+pub(super) const ECN: Key =
+    Key::new("ecn", Domain::Flag, "false", "mark packets instead of dropping them, except if there is no room");
+
+/// Description.
+pub const INFO: Info = Info::queue(
+    "red",
+    "Floyd, Jacobson, IEEE/ACM ToN 1(4), 1993; gentle: Floyd, 2000",
+    "drops or marks at random as the average queue grows",
+    &[
+        MIN,
+        MAX,
+        WEIGHT,
+        MAX_P,
+        GENTLE,
+        ECN,
+        Key::new("mean_packet", Domain::Bytes, "packet mode", "byte mode, as ns-2 has it: the queue is counted in bytes; `min`, `max` and the buffer count packets of this mean size; a packet is dropped or marked in proportion to its size"),
+    ],
+);
+
+/// Random early detection: the average queue is counted in packets, or in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Average queue from which packets are dropped or marked, packets.
+    pub min: f64,
+    /// Average queue at which the probability is `max_p`, packets.
+    pub max: f64,
+    /// Weight of a new sample in the average.
+    pub weight: f64,
+    /// Probability at `max`.
+    pub max_p: f64,
+    /// Beyond `max` the probability rises to 1 at twice `max`, instead of at once.
+    pub gentle: bool,
+    /// Packets are marked instead of dropped, except if there is no room.
+    pub ecn: bool,
+    /// Byte mode: mean size of a packet, bytes. Thresholds and the buffer count packets of this size. `None` is packet mode.
+    pub mean_packet: Option<u32>,
+}
+
+impl Settings {
+    /// Default settings on a path with a bandwidth-delay product of `bdp` packets: thresholds of 0.1 and 0.3 BDP, gentle.
+    pub const fn for_bdp(bdp: f64) -> Self {
+        Self {
+            min: 0.1 * bdp,
+            max: 0.3 * bdp,
+            weight: 0.002,
+            max_p: 0.1,
+            gentle: true,
+            ecn: false,
+            mean_packet: None,
+        }
+    }
+}
+
+impl settings::Settings for Settings {
+    fn usual(bdp: f64) -> Self {
+        Self::for_bdp(bdp)
+    }
+
+    fn fields(&mut self) -> Vec<(&'static str, Field<'_>)> {
+        let Self { min, max, weight, max_p, gentle, ecn, mean_packet } = self;
+        vec![
+            ("min", Field::Threshold(min)),
+            ("max", Field::Threshold(max)),
+            ("weight", Field::Share(weight)),
+            ("max_p", Field::Share(max_p)),
+            ("gentle", Field::Flag(gentle)),
+            ("ecn", Field::Flag(ecn)),
+            ("mean_packet", Field::Size(mean_packet)),
+        ]
+    }
+
+    fn draws(&self) -> bool {
+        true
+    }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
+    fn check(&self, _packet: u32) -> Result<(), Conflict> {
+        if self.min < self.max {
+            return Ok(());
+        }
+        let why = format!("RED's max ({} packets) is not above its min ({} packets)", self.max, self.min);
+        Err(Conflict { keys: &["max", "min"], why, least: None })
+    }
+}
+
+pub(super) fn configure(settings: &Settings, place: &Place) -> QueueConfig {
+    QueueConfig::Red(config(settings, place))
+}
+
+/// Parameters at a place.
+pub(super) fn config(settings: &Settings, place: &Place) -> RedConfig {
+    let Settings { min, max, weight, max_p, gentle, ecn, mean_packet } = *settings;
+    RedConfig {
+        min,
+        max,
+        weight,
+        max_p,
+        gentle,
+        ecn,
+        wait: true,
+        limit: match place.room {
+            Room::Packets(n) => n,
+            Room::Bytes(n) => (n / u64::from(place.packet)).clamp(1, u32::MAX.into()) as u32,
+        },
+        mean_bytes: mean_packet,
+        typical_ns: place.rate.time_for(mean_packet.unwrap_or(place.packet).into()).0,
+    }
+}
+
+pub(super) fn room(config: RedConfig) -> Room {
+    Room::Packets(config.limit)
+}
+
+pub(super) fn build(config: RedConfig, site: &Site<'_>) -> Red {
+    Red::new(config, (site.stream)("red"))
+}
 
 /// Parameters of RED. Queue lengths are packets, in byte mode packets of [`mean_bytes`](Self::mean_bytes).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -49,7 +49,7 @@ pub(super) fn stack(
     match table.get("partial_acks") {
         Some(item) if !group.has_partial_acks() => {
             let why = format!(
-                "only recovery newreno takes it, and not under profile {}: this is {}, {}",
+                "only recovery newreno takes it, and not under profiles {}: this is {}, {}",
                 Profile::with(|stack| stack.rules.detects_by_time()),
                 group.recovery.word(),
                 profile.word()

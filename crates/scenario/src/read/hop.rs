@@ -1,11 +1,12 @@
 //! Settings that a bottleneck, a hop of a parking lot and a link share: rate, buffer, queue, loss, overtaking.
 
 use firstflight_contract::Rate;
+use firstflight_net::queue::settings::{Conflict, Field, Key, Needed};
 
 use super::values::Values;
-use crate::format::{self, QueueKind};
+use crate::format;
 use crate::limits;
-use crate::model::{Codel, FqCodel, Limit, Packet, Policer, Queue, Red, Reorder, Router, Shaper};
+use crate::model::{Limit, Packet, Queue, Reorder, Shaper};
 use crate::trace::LinkTrace;
 use firstflight_document::Error;
 use firstflight_document::quantity::show_bytes;
@@ -96,79 +97,65 @@ pub(super) fn reorder(table: &Table<'_>) -> Result<Option<Reorder>, Error> {
 
 fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Error> {
     let table = item.value().as_table().map(|_| item.table(&format::QUEUE)).transpose()?;
-    let chosen = match &table {
-        Some(table) => table.need("kind")?.choice(QueueKind::from_word)?,
-        None => item.choice(QueueKind::from_word)?,
+    let path = bdp.map_or(0.0, |bdp| bdp as f64 / f64::from(packet.size));
+    let known = |word: &str| Queue::usual(word, path);
+    let mut queue = match &table {
+        Some(table) => table.need("kind")?.choice(known)?,
+        None => item.choice(known)?,
     };
-    let kind = chosen.word();
-    let given = |key: &&str| table.as_ref().and_then(|table| table.get(key));
-    let own = format::QUEUE_KEYS.iter().find(|(other, _)| *other == kind).map_or(&[][..], |(_, keys)| keys);
-    let others = format::QUEUE_KEYS.iter().flat_map(|(_, keys)| *keys).filter(|key| !own.contains(key));
-    if let Some(item) = others.filter_map(&given).next() {
+    let (label, own) = (queue.label(), queue.keys());
+    let given = |key: &str| table.as_ref().and_then(|table| table.get(key));
+    let others = format::QUEUE
+        .keys
+        .iter()
+        .filter(|key| key.name != "kind" && own.iter().all(|own| own.name != key.name));
+    if let Some(item) = others.filter_map(|key| given(key.name)).next() {
         let what = if own.is_empty() { "parameters" } else { "such parameter" };
-        return Err(item.invalid(format!("{kind} has no {what}")));
+        return Err(item.invalid(format!("{label} has no {what}")));
     }
-    if let Some(mut router) = Router::by_label(kind) {
-        for (name, value) in router.params() {
-            if let Some(item) = given(&name) {
-                *value = item.number()?;
-            }
-        }
-        return Ok(Queue::Router(router));
+    let needed =
+        |key: &Key| key.needed == Needed::Always || key.needed == Needed::WithoutBdp && bdp.is_none();
+    let names: Vec<_> = own.iter().filter(|key| needed(key)).map(|key| key.name).collect();
+    if !names.is_empty() && table.is_none() {
+        let names = names.join(" and ");
+        return Err(item.invalid(format!("{label} needs {names} here: give them in a table")));
     }
-    match chosen {
-        QueueKind::DropTail => Ok(Queue::DropTail),
-        QueueKind::Priority => Ok(Queue::Priority),
-        QueueKind::Red => red(item, table.as_ref(), packet, bdp).map(Queue::Red),
-        QueueKind::Choke => red(item, table.as_ref(), packet, bdp).map(Queue::Choke),
-        QueueKind::Policer => policer(item, table.as_ref(), packet).map(Queue::Policer),
-        QueueKind::Codel => codel(table.as_ref()).map(Queue::Codel),
-        QueueKind::FqCodel => fq_codel(table.as_ref()).map(Queue::FqCodel),
-        QueueKind::QuickStart | QueueKind::Xcp | QueueKind::Vcp => {
-            unreachable!("{kind} is the label of a router")
+    for (key, field) in queue.fields() {
+        match (given(key.name), &table) {
+            (Some(item), _) => set(field, &item, packet, bdp)?,
+            (None, Some(table)) if needed(key) => return Err(table.missing(key.name)),
+            _ => {}
         }
     }
+    queue.check(packet.size).map_err(|Conflict { keys, why, least }| {
+        let item = keys.iter().find_map(|key| given(key)).unwrap_or_else(|| item.clone());
+        match least {
+            None => item.invalid(why),
+            Some(least) => item.invalid(why).expecting(format!("at least \"{}\"", show_bytes(least))),
+        }
+    })?;
+    Ok(queue)
 }
 
-fn codel(table: Option<&Table<'_>>) -> Result<Codel, Error> {
-    let usual = Codel::STANDARD;
-    let given = |key| table.and_then(|table| table.get(key));
-    Ok(Codel {
-        target: given("target").map_or(Ok(usual.target), |item| item.time())?,
-        interval: given("interval").map_or(Ok(usual.interval), |item| item.time())?,
-        ecn: given("ecn").map_or(Ok(usual.ecn), |item| item.flag())?,
-    })
-}
-
-fn fq_codel(table: Option<&Table<'_>>) -> Result<FqCodel, Error> {
-    let usual = FqCodel::STANDARD;
-    let given = |key| table.and_then(|table| table.get(key));
-    Ok(FqCodel {
-        codel: codel(table)?,
-        quantum: given("quantum").map_or(Ok(usual.quantum), |item| quantum(&item))?,
-        flows: given("flows").map_or(Ok(usual.flows), |item| item.integer().map(|n| n as u32))?,
-    })
-}
-
-fn quantum(item: &Item<'_>) -> Result<u64, Error> {
-    match item.bytes()? {
-        n if n > limits::QUANTUM => Err(item.invalid(format!("above the limit of {} B", limits::QUANTUM))),
-        n => Ok(n),
+/// Reads a setting.
+fn set(field: Field<'_>, item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<(), Error> {
+    match field {
+        Field::Flag(flag) => *flag = item.flag()?,
+        Field::Share(share) => *share = item.number()?,
+        Field::Time(time) => *time = item.time()?,
+        Field::Bytes(bytes) => *bytes = item.bytes()?,
+        Field::Size(size) => *size = Some(size_of_packet(item)?),
+        Field::Rate(rate) => *rate = item.rate()?,
+        Field::Threshold(threshold) => *threshold = item.threshold(packet.size, bdp)?,
+        Field::Count(count) => *count = item.integer()? as u32,
     }
-}
-
-fn policer(item: &Item<'_>, table: Option<&Table<'_>>, packet: Packet) -> Result<Policer, Error> {
-    let Some(table) = table else {
-        return Err(item.invalid("a policer needs rate and burst: give them in a table"));
-    };
-    let (rate, burst) = bucket(table, packet)?;
-    Ok(Policer { rate, burst })
+    Ok(())
 }
 
 /// The shaper of a link with this queue, if the table has one.
 pub(super) fn shaper(table: &Table<'_>, packet: Packet, queue: &Queue) -> Result<Option<Shaper>, Error> {
     let Some(item) = table.get("shaper") else { return Ok(None) };
-    if !matches!(queue, Queue::DropTail | Queue::Red(_) | Queue::Policer(_)) {
+    if !queue.takes_a_shaper() {
         let why = format!("a shaper needs to know on arrival when packets leave: not with {}", queue.label());
         return Err(item.invalid(why).with_value(None).expecting("queue = drop-tail, red or policer"));
     }
@@ -187,55 +174,12 @@ fn bucket(table: &Table<'_>, packet: Packet) -> Result<(Rate, u64), Error> {
     Ok((rate, burst))
 }
 
-/// RED's parameters; the defaults of the thresholds are those of the path.
-fn red(item: &Item<'_>, table: Option<&Table<'_>>, packet: Packet, bdp: Option<u64>) -> Result<Red, Error> {
-    let usual = bdp.map(|bdp| Red::for_bdp(packets(bdp, packet)));
-    let rest = Red::for_bdp(0.0);
-    let Some(table) = table else {
-        return match usual {
-            Some(red) => ordered(red, item, None),
-            None => {
-                Err(item.invalid("a single link has no BDP, so RED needs min and max: give them in a table"))
-            }
-        };
-    };
-    let threshold = |key, default: Option<f64>| match (table.get(key), default) {
-        (Some(item), _) => item.threshold(packet.size, bdp),
-        (None, Some(default)) => Ok(default),
-        (None, None) => Err(table.missing(key)),
-    };
-    let red = Red {
-        min: threshold("min", usual.map(|red| red.min))?,
-        max: threshold("max", usual.map(|red| red.max))?,
-        weight: table.get("weight").map_or(Ok(rest.weight), |item| item.number())?,
-        max_p: table.get("max_p").map_or(Ok(rest.max_p), |item| item.number())?,
-        gentle: table.get("gentle").map_or(Ok(rest.gentle), |item| item.flag())?,
-        ecn: table.get("ecn").map_or(Ok(rest.ecn), |item| item.flag())?,
-        mean_packet: table.get("mean_packet").map(mean_packet).transpose()?,
-    };
-    ordered(red, item, Some(table))
-}
-
-/// Mean size of a packet in RED's byte mode.
-fn mean_packet(item: Item<'_>) -> Result<u32, Error> {
+/// The size of a packet.
+fn size_of_packet(item: &Item<'_>) -> Result<u32, Error> {
     let bytes = item.bytes()?;
     if !(1..=limits::PACKET).contains(&bytes) {
         let expected = format!("\"1 B\" to \"{} B\"", limits::PACKET);
         return Err(item.invalid("not the size of a packet").expecting(expected));
     }
     Ok(bytes as u32)
-}
-
-fn packets(bytes: u64, packet: Packet) -> f64 {
-    bytes as f64 / f64::from(packet.size)
-}
-
-/// Refuses thresholds that are out of order, at `max` if it is given, else at `min`, else at the queue.
-fn ordered(red: Red, queue: &Item<'_>, table: Option<&Table<'_>>) -> Result<Red, Error> {
-    if red.min < red.max {
-        return Ok(red);
-    }
-    let given = |key| table.and_then(|table| table.get(key));
-    let item = given("max").or_else(|| given("min")).unwrap_or_else(|| queue.clone());
-    Err(item.invalid(format!("RED's max ({} packets) is not above its min ({} packets)", red.max, red.min)))
 }

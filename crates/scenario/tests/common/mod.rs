@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses only some of it")]
 
-use firstflight_scenario::format::{self, Custom, Floor, Kind, QUEUE_KEYS, Section};
+use firstflight_net::catalogue::Discipline as Info;
+use firstflight_scenario::Queue;
+use firstflight_scenario::format::{self, Custom, Floor, Kind, Section};
 use firstflight_scenario::limits;
 
 /// A GraphML file beside the scenarios.
@@ -31,7 +33,8 @@ pub(crate) struct Context {
 impl Context {
     /// The scenario with `key = value` in the table, and the line of that key.
     pub(crate) fn with(&self, key: &str, value: &str, duration: &str) -> (String, usize) {
-        let queue = QUEUE_KEYS.iter().find(|(_, keys)| keys.contains(&key)).map(|(kind, _)| *kind);
+        let has = |info: &&Info| info.keys.iter().any(|own| own.name == key);
+        let queue = Queue::INFO.iter().find(has).map(|info| info.label);
         let companion = match (self.section.name, key) {
             ("queue", "rate") => "kind = \"policer\", burst = \"60 KB\"".into(),
             ("queue", "burst") => "kind = \"policer\", rate = \"8 Mbit/s\"".into(),

@@ -172,12 +172,12 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "partial_acks = \"slow-but-steady\"",
-        "base.toml:12:16: flow[0].partial_acks = \"slow-but-steady\": only recovery newreno takes it, and not under profile linux: this is sack, rfc",
+        "base.toml:12:16: flow[0].partial_acks = \"slow-but-steady\": only recovery newreno takes it, and not under profiles linux and quinn: this is sack, rfc",
     ),
     (
         12,
         "profile = \"linux\"\nrecovery = \"newreno\"\npartial_acks = \"impatient\"",
-        "base.toml:14:16: flow[0].partial_acks = \"impatient\": only recovery newreno takes it, and not under profile linux: this is newreno, linux",
+        "base.toml:14:16: flow[0].partial_acks = \"impatient\": only recovery newreno takes it, and not under profiles linux and quinn: this is newreno, linux",
     ),
     (
         12,

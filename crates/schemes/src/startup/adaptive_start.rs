@@ -85,43 +85,14 @@ impl Phase for AdaptiveStart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::{Scheme as _, Value};
-    use firstflight_contract::{Exit, Nanos, Trigger};
+    use crate::scheme::Value;
+    use crate::startup::test_sender::{MSS, RTT_US, Sender};
+    use firstflight_contract::{Exit, Trigger};
 
-    const MSS: u64 = 1000;
-    const RTT: Nanos = Nanos::from_millis(100);
-
-    struct Sender {
-        phase: AdaptiveStart,
-        control: Control,
-        now: Nanos,
-        delivered: u64,
-    }
-
-    impl Sender {
-        fn new(ssthresh: u64) -> Self {
-            let mut phase = AdaptiveStart::default();
-            phase.set("filter", Value::Choice(2));
-            let mut control = Control { cwnd: 2 * MSS, ssthresh, ..Control::default() };
-            phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
-            Self { phase, control, now: RTT, delivered: 0 }
-        }
-
-        fn ack(&mut self, gap: Nanos) -> Step {
-            self.now += gap;
-            self.delivered += MSS;
-            let ack = Ack {
-                now: self.now,
-                acked: MSS,
-                growth: MSS,
-                delivered: self.delivered,
-                srtt: RTT,
-                min_rtt: RTT,
-                mss: MSS as u32,
-                ..Ack::default()
-            };
-            self.phase.on_ack(&ack, &mut self.control)
-        }
+    fn sender(ssthresh: u64) -> Sender<AdaptiveStart> {
+        let mut sender = Sender::entered(Why::Connect, 2, ssthresh, &[("filter", Value::Choice(2))]);
+        sender.now_us = RTT_US;
+        sender
     }
 
     #[test]
@@ -130,9 +101,9 @@ mod tests {
         // steady at the bottleneck's rate, so the achieved rate exceeds what the small window expects,
         // samples are single gaps, and the threshold is 5 MB/s x 100 ms = 500 packets once an RTT of ACKs has
         // been seen.
-        let mut s = Sender::new(32 * MSS);
+        let mut s = sender(32 * MSS);
         for _ in 0..520 {
-            assert_eq!(s.ack(Nanos::from_micros(200)), Step::Stay);
+            assert_eq!(s.ack(200, RTT_US), Step::Stay);
         }
         assert_eq!(s.control.ssthresh, 500 * MSS);
         // One segment an ACK from 2 until the threshold; then linear.
@@ -141,20 +112,20 @@ mod tests {
 
     #[test]
     fn at_the_threshold_a_window_of_acks_adds_one_segment() {
-        let mut s = Sender::new(2 * MSS);
+        let mut s = sender(2 * MSS);
         s.control.cwnd = 10 * MSS;
         // An ACK every 50 ms: 20 kB/s x 100 ms = 2 packets, never above the window.
         for _ in 0..10 {
-            assert_eq!(s.ack(Nanos::from_millis(50)), Step::Stay);
+            assert_eq!(s.ack(50_000, RTT_US), Step::Stay);
         }
         assert_eq!(s.control.cwnd, 11 * MSS);
     }
 
     #[test]
     fn the_threshold_is_never_lowered() {
-        let mut s = Sender::new(32 * MSS);
+        let mut s = sender(32 * MSS);
         for _ in 0..50 {
-            let _ = s.ack(Nanos::from_millis(50));
+            let _ = s.ack(50_000, RTT_US);
         }
         assert_eq!(s.control.ssthresh, 32 * MSS);
     }
@@ -162,10 +133,10 @@ mod tests {
     #[test]
     fn from_an_infinite_threshold_it_is_slow_start() {
         // Ha and Rhee measured: "Adaptive Start shows the same behavior with Slow Start".
-        let mut s = Sender::new(u64::MAX);
+        let mut s = sender(u64::MAX);
         let mut plain = s.control;
         for _ in 0..2000 {
-            let _ = s.ack(Nanos::from_micros(200));
+            let _ = s.ack(200, RTT_US);
             let _ = slow_start(&Ack { growth: MSS, mss: MSS as u32, ..Ack::default() }, &mut plain);
             assert_eq!(s.control, plain);
         }
@@ -173,17 +144,16 @@ mod tests {
 
     #[test]
     fn a_loss_ends_the_phase_and_a_timeout_keeps_the_estimate() {
-        let mut s = Sender::new(32 * MSS);
+        let mut s = sender(32 * MSS);
         for _ in 0..520 {
-            let _ = s.ack(Nanos::from_micros(200));
+            let _ = s.ack(200, RTT_US);
         }
         let event =
             Congestion { trigger: Trigger::Loss, base: MSS, mss: MSS as u32, ..Congestion::default() };
         assert_eq!(s.phase.on_congestion(&event, &mut s.control), Step::Exit(Exit::Loss));
         (s.control.cwnd, s.control.ssthresh) = (MSS, 2 * MSS);
-        let entry = Entry { now: s.now, mss: MSS as u32, why: Why::Timeout, ..Entry::default() };
-        s.phase.enter(&entry, &mut s.control);
-        let _ = s.ack(Nanos::from_micros(200));
+        s.enter(Why::Timeout);
+        let _ = s.ack(200, RTT_US);
         assert_eq!(s.control.ssthresh, 500 * MSS);
     }
 }

@@ -95,67 +95,34 @@ impl Phase for AronDruschel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::{Scheme as _, Value};
-    use firstflight_contract::Nanos;
+    use crate::scheme::Value;
+    use crate::startup::test_sender::{MSS, Sender};
 
-    const MSS: u64 = 1000;
-    const RTT: Nanos = Nanos::from_millis(100);
-
-    struct Sender {
-        phase: AronDruschel,
-        control: Control,
-        now: Nanos,
-        delivered: u64,
-    }
-
-    impl Sender {
-        fn new(pairs: f64, estimate: usize) -> Self {
-            let mut phase = AronDruschel::default();
-            phase.set("pairs", Value::Number(pairs));
-            phase.set("estimate", Value::Choice(estimate));
-            let mut control = Control { cwnd: 10 * MSS, ssthresh: 32 * MSS, ..Control::default() };
-            phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
-            Self { phase, control, now: RTT, delivered: 0 }
-        }
-
-        /// An ACK for a packet of the first flight, which left at time zero, `us` after the ACK before it.
-        fn ack(&mut self, us: u64) -> Step {
-            self.now += Nanos::from_micros(us);
-            self.delivered += MSS;
-            let ack = Ack {
-                now: self.now,
-                rtt: self.now,
-                min_rtt: RTT,
-                acked: MSS,
-                growth: MSS,
-                delivered: self.delivered,
-                mss: MSS as u32,
-                ..Ack::default()
-            };
-            self.phase.on_ack(&ack, &mut self.control)
-        }
+    fn sender(pairs: f64, estimate: usize) -> Sender<AronDruschel> {
+        let params = [("pairs", Value::Number(pairs)), ("estimate", Value::Choice(estimate))];
+        Sender::entered(Why::Connect, 10, 32 * MSS, &params)
     }
 
     #[test]
     fn the_threshold_is_the_rate_of_the_median_pair_times_the_round_trip() {
         // Gaps of 200 us are 40 Mbit/s, BDP 500 packets. One packet of another flow doubles a gap, two ACKs caught up.
-        let mut s = Sender::new(5.0, 0);
+        let mut s = sender(5.0, 0);
         for us in [0, 200, 400, 10, 200] {
-            assert_eq!(s.ack(us), Step::Stay);
+            assert_eq!(s.ack_of_first_flight(us), Step::Stay);
             assert_eq!(s.control.ssthresh, 32 * MSS, "four pairs are not enough");
         }
-        assert_eq!(s.ack(200), Step::Stay);
+        assert_eq!(s.ack_of_first_flight(200), Step::Stay);
         assert_eq!(s.control.ssthresh, 500 * MSS);
         // It does not move again.
-        let _ = s.ack(5);
+        let _ = s.ack_of_first_flight(5);
         assert_eq!((s.control.ssthresh, s.control.cwnd), (500 * MSS, 17 * MSS));
     }
 
     #[test]
     fn the_parameter_mean_selects_the_mean_gap() {
-        let mut s = Sender::new(4.0, 1);
+        let mut s = sender(4.0, 1);
         for us in [0, 200, 600, 200, 600] {
-            let _ = s.ack(us);
+            let _ = s.ack_of_first_flight(us);
         }
         // 4000 bytes in 1.6 ms: 20 Mbit/s, 250 packets in 100 ms.
         assert_eq!(s.control.ssthresh, 250 * MSS);
@@ -164,23 +131,23 @@ mod tests {
     #[test]
     fn a_window_at_the_estimate_ends_start_up_for_that_reason_and_one_at_the_old_threshold_does_not() {
         // 8 ms: 1 Mbit/s, 12.5 packets.
-        let mut s = Sender::new(2.0, 0);
+        let mut s = sender(2.0, 0);
         for us in [0, 8000] {
-            assert_eq!(s.ack(us), Step::Stay);
+            assert_eq!(s.ack_of_first_flight(us), Step::Stay);
         }
-        assert_eq!(s.ack(8000), Step::Exit(Exit::Estimate));
+        assert_eq!(s.ack_of_first_flight(8000), Step::Exit(Exit::Estimate));
         assert_eq!((s.control.ssthresh, s.control.cwnd), (12_500, 13 * MSS));
-        let mut s = Sender::new(2.0, 0);
+        let mut s = sender(2.0, 0);
         s.control.ssthresh = 11 * MSS;
-        assert_eq!(s.ack(0), Step::Exit(Exit::Threshold));
+        assert_eq!(s.ack_of_first_flight(0), Step::Exit(Exit::Threshold));
     }
 
     #[test]
     fn after_a_timeout_the_threshold_is_that_of_the_reduction() {
-        let mut s = Sender::new(1.0, 0);
-        s.phase.enter(&Entry { why: Why::Timeout, mss: MSS as u32, ..Entry::default() }, &mut s.control);
+        let mut s = sender(1.0, 0);
+        s.enter(Why::Timeout);
         for us in [0, 200, 200] {
-            let _ = s.ack(us);
+            let _ = s.ack_of_first_flight(us);
         }
         assert_eq!(s.control.ssthresh, 32 * MSS);
     }

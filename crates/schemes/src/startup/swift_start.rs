@@ -123,65 +123,31 @@ impl Phase for SwiftStart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::{Scheme as _, Value};
-    use firstflight_contract::{Exit, Nanos, Rate, Trigger};
+    use crate::scheme::Value;
+    use crate::startup::test_sender::{MSS, Sender};
+    use firstflight_contract::{Exit, Rate, Trigger};
 
-    const MSS: u64 = 1000;
-    const RTT: Nanos = Nanos::from_millis(100);
-
-    struct Sender {
-        phase: SwiftStart,
-        control: Control,
-        now: Nanos,
-        delivered: u64,
-    }
-
-    impl Sender {
-        fn new(fraction: Option<f64>) -> Self {
-            let mut phase = SwiftStart::default();
-            if let Some(x) = fraction {
-                phase.set("fraction", Value::Number(x));
-            }
-            let mut control = Control { cwnd: 10 * MSS, ..Control::default() };
-            phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut control);
-            Self { phase, control, now: RTT, delivered: 0 }
-        }
-
-        /// An ACK for one of the packets that left at time zero, `gap` after the ACK before it.
-        fn ack(&mut self, gap: Nanos) -> Step {
-            self.now += gap;
-            self.delivered += MSS;
-            let ack = Ack {
-                now: self.now,
-                rtt: self.now,
-                min_rtt: RTT,
-                acked: MSS,
-                growth: MSS,
-                delivered: self.delivered,
-                sent: self.control.cwnd.saturating_add(self.delivered),
-                mss: MSS as u32,
-                ..Ack::default()
-            };
-            self.phase.on_ack(&ack, &mut self.control)
-        }
+    fn sender(fraction: Option<f64>) -> Sender<SwiftStart> {
+        let params: Vec<_> = fraction.map(|x| ("fraction", Value::Number(x))).into_iter().collect();
+        Sender::new(10, &params)
     }
 
     #[test]
     fn four_packets_are_the_first_flight_whatever_the_initial_window_is() {
-        assert_eq!(Sender::new(None).control.cwnd, 4 * MSS);
+        assert_eq!(sender(None).control.cwnd, 4 * MSS);
     }
 
     #[test]
     fn an_eighth_of_the_bdp_is_the_window_after_the_first_flight_and_it_is_paced_over_a_round_trip() {
         // 200 us between ACKs of 1000 bytes: 40 Mbit/s, times 100 ms 500 packets, an eighth 62.5.
         for (fraction, window) in [(None, 62_500), (Some(0.5), 250_000)] {
-            let mut s = Sender::new(fraction);
+            let mut s = sender(fraction);
             for gap in [0, 200, 200] {
-                assert_eq!(s.ack(Nanos::from_micros(gap)), Step::Stay);
+                assert_eq!(s.ack_of_first_flight(gap), Step::Stay);
                 assert_eq!(s.control.pacing, Rate::NONE);
             }
             assert_eq!(s.control.cwnd, 7 * MSS, "slow start while the first flight is acknowledged");
-            assert_eq!(s.ack(Nanos::from_micros(200)), Step::Stay);
+            assert_eq!(s.ack_of_first_flight(200), Step::Stay);
             assert_eq!(s.control.cwnd, window);
             // The window in 100 ms.
             assert_eq!((s.control.pacing, s.control.burst), (Rate(window * 80), MSS));
@@ -190,54 +156,54 @@ mod tests {
 
     #[test]
     fn the_pacing_ends_with_the_round_trip_and_slow_start_continues() {
-        let mut s = Sender::new(None);
+        let mut s = sender(None);
         for gap in [0, 200, 200, 200] {
-            let _ = s.ack(Nanos::from_micros(gap));
+            let _ = s.ack_of_first_flight(gap);
         }
         // When the fourth ACK came, slow start's window of 7 and the 4 delivered packets had left: all 11 are acknowledged
         // seven ACKs later.
         for _ in 0..6 {
-            let _ = s.ack(Nanos::from_millis(1));
+            let _ = s.ack_of_first_flight(1000);
             assert_ne!(s.control.pacing, Rate::NONE);
         }
         let before = s.control.cwnd;
-        assert_eq!(s.ack(Nanos::from_millis(1)), Step::Stay);
+        assert_eq!(s.ack_of_first_flight(1000), Step::Stay);
         assert_eq!((s.control.pacing, s.control.cwnd), (Rate::NONE, before + MSS));
     }
 
     #[test]
     fn an_estimate_below_slow_starts_window_changes_nothing() {
         // 4 ms between ACKs: 2 Mbit/s, BDP 25, an eighth 3.
-        let mut s = Sender::new(None);
+        let mut s = sender(None);
         for gap in [0, 4, 4, 4] {
-            let _ = s.ack(Nanos::from_millis(gap));
+            let _ = s.ack_of_first_flight(gap * 1000);
         }
         assert_eq!((s.control.cwnd, s.control.pacing), (8 * MSS, Rate::NONE));
     }
 
     #[test]
     fn the_threshold_bounds_the_estimate() {
-        let mut s = Sender::new(None);
+        let mut s = sender(None);
         s.control.ssthresh = 32 * MSS;
         for gap in [0, 200, 200, 200] {
-            let _ = s.ack(Nanos::from_micros(gap));
+            let _ = s.ack_of_first_flight(gap);
         }
         assert_eq!(s.control.cwnd, 32 * MSS);
-        assert_eq!(s.ack(Nanos::from_millis(1)), Step::Exit(Exit::Threshold));
+        assert_eq!(s.ack_of_first_flight(1000), Step::Exit(Exit::Threshold));
         assert_eq!(s.control.pacing, Rate::NONE);
     }
 
     #[test]
     fn a_loss_ends_pacing_and_start_up_and_after_a_timeout_it_is_slow_start() {
-        let mut s = Sender::new(None);
+        let mut s = sender(None);
         for gap in [0, 200, 200, 200] {
-            let _ = s.ack(Nanos::from_micros(gap));
+            let _ = s.ack_of_first_flight(gap);
         }
         let loss = Congestion { trigger: Trigger::Loss, mss: MSS as u32, ..Congestion::default() };
         assert_eq!(s.phase.on_congestion(&loss, &mut s.control), Step::Exit(Exit::Loss));
         assert_eq!(s.control.pacing, Rate::NONE);
         s.control.cwnd = MSS;
-        s.phase.enter(&Entry { why: Why::Timeout, mss: MSS as u32, ..Entry::default() }, &mut s.control);
+        s.enter(Why::Timeout);
         assert_eq!(s.control.cwnd, MSS);
     }
 }

@@ -1,9 +1,11 @@
-//! Shared by the tests of the three HyStarts: a sender that receives ACKs one by one.
+//! Shared by tests of start-up schemes: a sender that receives ACKs one by one.
 
 use crate::scheme::{Scheme, Value};
 use firstflight_contract::{Ack, Control, Entry, Nanos, Step, Why};
 
 pub(super) const MSS: u64 = 1000;
+/// Round-trip time without queueing, microseconds.
+pub(super) const RTT_US: u64 = 100_000;
 
 /// A sender with unlimited data, limited by its congestion window only.
 pub(super) struct Sender<P> {
@@ -12,7 +14,7 @@ pub(super) struct Sender<P> {
     pub(super) now_us: u64,
     pub(super) srtt_us: u64,
     sent: u64,
-    delivered: u64,
+    pub(super) delivered: u64,
     /// Bytes that arrived twice: hosts count them as delivered.
     duplicates: u64,
 }
@@ -34,7 +36,7 @@ impl<P: Scheme + Default> Sender<P> {
             phase,
             control,
             now_us: 0,
-            srtt_us: 100_000,
+            srtt_us: RTT_US,
             sent: window * MSS,
             delivered: 0,
             duplicates: 0,
@@ -57,18 +59,20 @@ impl<P: Scheme + Default> Sender<P> {
             now: Nanos::from_micros(self.now_us),
             rtt: Nanos::from_micros(rtt_us),
             srtt: Nanos::from_micros(self.srtt_us),
+            min_rtt: Nanos::from_micros(RTT_US),
             acked: bytes,
             growth: bytes,
             delivered: self.delivered + self.duplicates,
             sent: self.sent + self.duplicates,
             retransmitted: self.duplicates,
+            in_flight: self.sent + bytes - self.delivered,
             pipe: self.sent - self.delivered,
             flags,
             mss: MSS as u32,
             ..Ack::default()
         };
         let step = self.phase.on_ack(&ack, &mut self.control);
-        self.sent = self.delivered + self.control.cwnd;
+        self.sent = self.sent.max(self.delivered.saturating_add(self.control.cwnd));
         step
     }
 
@@ -80,6 +84,23 @@ impl<P: Scheme + Default> Sender<P> {
     /// An ACK for one segment.
     pub(super) fn ack(&mut self, gap_us: u64, rtt_us: u64) -> Step {
         self.ack_of(MSS, gap_us, rtt_us, 0)
+    }
+
+    /// An ACK for one segment of the first flight, which left at time zero; the first ACK comes after a round trip.
+    pub(super) fn ack_of_first_flight(&mut self, gap_us: u64) -> Step {
+        self.now_us = self.now_us.max(RTT_US);
+        self.ack(gap_us, self.now_us + gap_us)
+    }
+
+    /// ACKs for all that is outstanding, until the phase ends.
+    pub(super) fn flight(&mut self, rtt_us: u64) -> Step {
+        for _ in 0..self.in_flight() {
+            let step = self.ack(0, rtt_us);
+            if step != Step::Stay {
+                return step;
+            }
+        }
+        Step::Stay
     }
 
     /// The same, the first of a round as the host counts them.

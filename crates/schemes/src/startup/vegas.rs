@@ -99,71 +99,25 @@ pub(crate) fn limits(cwnd: u64, ack: &Ack, mss: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::{Scheme as _, Value};
+    use crate::scheme::Value;
+    use crate::startup::test_sender::{MSS, RTT_US, Sender};
     use firstflight_contract::Nanos;
 
-    const MSS: u64 = 1000;
-    const BASE: Nanos = Nanos::from_millis(100);
+    const BASE: Nanos = Nanos::from_micros(RTT_US);
 
-    fn vegas(params: &[(&str, Value)]) -> Vegas {
-        let mut phase = Vegas::default();
-        for &(name, value) in params {
-            phase.set(name, value);
-        }
-        phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut Control::default());
-        phase.backlog = Backlog::over(BASE);
-        phase
-    }
-
-    /// A sender that always fills its window, with an ACK for each segment.
-    struct Sender {
-        control: Control,
-        delivered: u64,
-        sent: u64,
-    }
-
-    impl Sender {
-        fn new(cwnd: u64, ssthresh: u64) -> Self {
-            let control = Control { cwnd: cwnd * MSS, ssthresh, ..Control::default() };
-            Self { control, delivered: 0, sent: cwnd }
-        }
-
-        fn ack(&mut self, phase: &mut Vegas, rtt: Nanos) -> Step {
-            self.delivered += 1;
-            let outstanding = self.sent - self.delivered;
-            let ack = Ack {
-                rtt,
-                acked: MSS,
-                growth: MSS,
-                delivered: self.delivered * MSS,
-                in_flight: (outstanding + 1) * MSS,
-                pipe: outstanding * MSS,
-                mss: MSS as u32,
-                ..Ack::default()
-            };
-            let step = phase.on_ack(&ack, &mut self.control);
-            self.sent = self.sent.max(self.delivered + self.control.cwnd / MSS);
-            step
-        }
-
-        /// ACKs all that is outstanding.
-        fn flight(&mut self, phase: &mut Vegas, rtt: Nanos) -> Step {
-            for _ in self.delivered..self.sent {
-                let step = self.ack(phase, rtt);
-                if step != Step::Stay {
-                    return step;
-                }
-            }
-            Step::Stay
-        }
+    /// A sender whose path has an RTT of `BASE` without a queue.
+    fn sender(cwnd: u64, ssthresh: u64, params: &[(&str, Value)]) -> Sender<Vegas> {
+        let mut sender = Sender::<Vegas>::entered(Why::Connect, cwnd, ssthresh, params);
+        sender.phase.backlog = Backlog::over(BASE);
+        sender
     }
 
     #[test]
     fn the_window_doubles_every_other_round_trip() {
-        let (mut phase, mut sender) = (vegas(&[]), Sender::new(1, u64::MAX));
+        let mut sender = sender(1, u64::MAX, &[]);
         let mut windows = vec![];
         for _ in 0..8 {
-            assert_eq!(sender.flight(&mut phase, BASE), Step::Stay);
+            assert_eq!(sender.flight(RTT_US), Step::Stay);
             windows.push(sender.control.cwnd / MSS);
         }
         // ns-2 at 40 Mbit/s and 100 ms: 2 at 0.2 s, 4 at 0.4 s, 8 at 0.6 s, 16 at 0.8 s.
@@ -175,11 +129,11 @@ mod tests {
         // 64 segments under an RTT of 103.2 ms: 64 - 64 x 100/103.2 = 1.98, to the nearest 2. ns-2 leaves 56 = 64 - 64/8;
         // Table 3 of AS has 48 = 64 - 64/4. With gamma = 2 it goes on.
         for (gamma, cut, left) in [(1, 0.125, Some(56)), (1, 0.25, Some(48)), (2, 0.25, None)] {
-            let mut phase = vegas(&[("gamma", Value::Packets(gamma)), ("cut", Value::Number(cut))]);
-            let mut sender = Sender::new(64, u64::MAX);
-            let late = Nanos::from_micros(103_200);
-            assert_eq!(sender.flight(&mut phase, late), Step::Stay);
-            let step = sender.ack(&mut phase, late);
+            let params = [("gamma", Value::Packets(gamma)), ("cut", Value::Number(cut))];
+            let mut sender = sender(64, u64::MAX, &params);
+            let late = 103_200;
+            assert_eq!(sender.flight(late), Step::Stay);
+            let step = sender.ack(0, late);
             match left {
                 Some(window) => {
                     assert_eq!(step, Step::Exit(Exit::Delay));
@@ -192,34 +146,34 @@ mod tests {
 
     #[test]
     fn only_a_flight_under_a_window_that_stood_is_judged() {
-        let (mut phase, mut sender) = (vegas(&[]), Sender::new(32, u64::MAX));
+        let mut sender = sender(32, u64::MAX, &[]);
         // The first flight stands and meets no queue, the second doubles the window and queues, the third stands again.
         for (rtt_ms, step) in [(100, Step::Stay), (150, Step::Stay), (100, Step::Stay)] {
-            assert_eq!(sender.flight(&mut phase, Nanos::from_millis(rtt_ms)), step);
+            assert_eq!(sender.flight(rtt_ms * 1000), step);
         }
         assert_eq!(sender.control.cwnd, 64 * MSS);
-        assert_eq!(sender.ack(&mut phase, BASE), Step::Stay);
+        assert_eq!(sender.ack(0, RTT_US), Step::Stay);
         assert_eq!(sender.control.cwnd, 65 * MSS);
     }
 
     #[test]
     fn the_threshold_ends_it() {
-        let (mut phase, mut sender) = (vegas(&[]), Sender::new(4, 6 * MSS));
-        assert_eq!(sender.flight(&mut phase, BASE), Step::Stay);
-        assert_eq!(sender.flight(&mut phase, BASE), Step::Exit(Exit::Threshold));
+        let mut sender = sender(4, 6 * MSS, &[]);
+        assert_eq!(sender.flight(RTT_US), Step::Stay);
+        assert_eq!(sender.flight(RTT_US), Step::Exit(Exit::Threshold));
         assert_eq!(sender.control.cwnd, 6 * MSS);
     }
 
     #[test]
     fn a_window_of_which_more_than_two_segments_are_unused_does_not_grow() {
-        let (mut phase, mut sender) = (vegas(&[]), Sender::new(4, u64::MAX));
-        assert_eq!(sender.flight(&mut phase, BASE), Step::Stay);
-        assert_eq!(sender.ack(&mut phase, BASE), Step::Stay);
-        assert!(phase.growing && sender.control.cwnd == 5 * MSS);
+        let mut sender = sender(4, u64::MAX, &[]);
+        assert_eq!(sender.flight(RTT_US), Step::Stay);
+        assert_eq!(sender.ack(0, RTT_US), Step::Stay);
+        assert!(sender.phase.growing && sender.control.cwnd == 5 * MSS);
         // ns-2: cwnd - (t_seqno - last_ack) <= 2, the latter with the segment just acknowledged.
         for (cwnd, pipe, grown) in [(10, 7, 1), (10, 6, 0)] {
             let mut control = Control { cwnd: cwnd * MSS, ..Control::default() };
-            let delivered = sender.delivered * MSS;
+            let delivered = sender.delivered;
             let ack = Ack {
                 rtt: BASE,
                 growth: MSS,
@@ -228,7 +182,7 @@ mod tests {
                 mss: MSS as u32,
                 ..Ack::default()
             };
-            assert_eq!(phase.on_ack(&ack, &mut control), Step::Stay);
+            assert_eq!(sender.phase.on_ack(&ack, &mut control), Step::Stay);
             assert_eq!(control.cwnd, (cwnd + grown) * MSS);
         }
     }

@@ -6,7 +6,6 @@ use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::observe::Seen;
 use crate::packet::DROPPABLE;
 use firstflight_net::link::Passage;
-use firstflight_net::queue::Room;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
 use firstflight_net::rate_trace::TracePlayer;
 use std::collections::VecDeque;
@@ -241,8 +240,11 @@ impl Replay<'_> {
                 !room.has(packets, bytes, packet.size)
             }
             QueueConfig::Choke(_) => true,
-            QueueConfig::Codel(_, room) => !room.has(self.waiting.len(), self.waiting.bytes(), packet.size),
-            _ => false,
+            QueueConfig::FqCodel(_) => false,
+            queue => {
+                let (packets, bytes) = (self.waiting.len(), self.waiting.bytes());
+                queue.room().is_some_and(|room| !room.has(packets, bytes, packet.size))
+            }
         }
     }
 
@@ -273,13 +275,7 @@ impl Replay<'_> {
 
     /// Whether the waiting packets are within the limit.
     fn fits(&self) -> bool {
-        let room = match self.config.queue {
-            QueueConfig::Priority(room)
-            | QueueConfig::Codel(_, room)
-            | QueueConfig::FqCodel(FqCodelConfig { room, .. }) => room,
-            QueueConfig::Choke(red) => Room::Packets(red.limit),
-            _ => return true,
-        };
-        room.holds(self.waiting.len(), self.waiting.bytes())
+        let room = self.config.queue.room();
+        room.is_none_or(|room| room.holds(self.waiting.len(), self.waiting.bytes()))
     }
 }

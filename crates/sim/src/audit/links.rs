@@ -4,7 +4,6 @@ use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use firstflight_contract::Sum;
 use firstflight_net::link::Passage;
-use firstflight_net::queue::Room;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::rate_trace::{RateTrace, TracePlayer};
 use firstflight_net::serialisation::LATEST;
@@ -273,15 +272,10 @@ impl Replay {
     /// Whether the queue may refuse a packet of `size` bytes.
     fn refuses(&self, config: &LinkConfig, size: u32) -> bool {
         match config.queue {
-            QueueConfig::Unlimited => false,
-            QueueConfig::Packets(limit)
-            | QueueConfig::Policer(_, Room::Packets(limit))
-            | QueueConfig::Router(_, Room::Packets(limit)) => self.waiting.packets() >= limit as usize,
-            QueueConfig::Bytes(limit)
-            | QueueConfig::Policer(_, Room::Bytes(limit))
-            | QueueConfig::Router(_, Room::Bytes(limit)) => self.waiting.bytes + u64::from(size) > limit,
             QueueConfig::Red(_) => true,
-            _ => false,
+            queue => {
+                queue.room().is_some_and(|room| !room.has(self.waiting.packets(), self.waiting.bytes, size))
+            }
         }
     }
 
@@ -289,19 +283,11 @@ impl Replay {
     fn fits(&self, config: &LinkConfig, at: u64, size: u32) -> bool {
         let (packets, bytes) = self.waiting.after(at);
         match config.queue {
-            QueueConfig::Unlimited => true,
-            QueueConfig::Packets(limit)
-            | QueueConfig::Policer(_, Room::Packets(limit))
-            | QueueConfig::Router(_, Room::Packets(limit)) => packets <= limit as usize,
-            QueueConfig::Bytes(limit)
-            | QueueConfig::Policer(_, Room::Bytes(limit))
-            | QueueConfig::Router(_, Room::Bytes(limit)) => bytes <= limit,
-            QueueConfig::Red(RedConfig { limit, mean_bytes: None, .. }) => packets <= limit as usize,
             // ns-2's byte mode: a packet of any size joins while the bytes before it are below the limit.
             QueueConfig::Red(RedConfig { limit, mean_bytes: Some(mean), .. }) => {
                 bytes - u64::from(size) < u64::from(limit) * u64::from(mean)
             }
-            _ => false,
+            queue => queue.room().is_none_or(|room| room.holds(packets, bytes)),
         }
     }
 }

@@ -110,9 +110,7 @@ fn larger(queue: QueueConfig) -> QueueConfig {
         QueueConfig::Router(router, limit) => QueueConfig::Router(router, room(limit)),
         QueueConfig::Priority(limit) => QueueConfig::Priority(room(limit)),
         QueueConfig::Codel(codel, limit) => QueueConfig::Codel(codel, room(limit)),
-        QueueConfig::Unlimited | QueueConfig::Red(_) | QueueConfig::Choke(_) | QueueConfig::FqCodel(_) => {
-            queue
-        }
+        _ => queue,
     }
 }
 
