@@ -69,7 +69,7 @@ pub enum AckPolicy {
     DelayedAck,
     /// One ACK per packet at first, later one per two packets (Linux).
     QuickackThenDelayed,
-    /// The same with one ACK per packet whenever its window opens: Linux with the receive buffer that it has by default.
+    /// `QuickackThenDelayed`, and one ACK per packet whenever the window opens: Linux with its default receive buffer.
     TunedBuffer,
 }
 

@@ -31,17 +31,16 @@ pub(crate) struct Piece {
     pub(crate) wire: u32,
     /// Number of retransmissions.
     pub(crate) resent: u32,
-    /// Time of the last retransmission; for a piece that the capture missed, the time of the packet that
-    /// revealed it.
+    /// Time of the last retransmission. For a piece that the capture missed: time of the packet that revealed the gap.
     pub(crate) resent_at: Nanos,
-    /// Time stamp option of the first retransmission; for a missed piece, of the packet that revealed it.
+    /// Time stamp option of the first retransmission. For a missed piece: of the packet that revealed the gap.
     pub(crate) resent_stamp: Option<u32>,
-    /// Time at which its arrival was known; [`Nanos::NEVER`] if it never was.
+    /// Time at which the sender learned of the arrival; [`Nanos::NEVER`] if the sender never did.
     pub(crate) delivered: Nanos,
     /// Whether the receiver had the data before the retransmission arrived.
     pub(crate) spurious: bool,
-    /// Whether it was sent last of all pieces that its acknowledgement newly reports, so its arrival released
-    /// that acknowledgement.
+    /// Whether the arrival of the piece released its acknowledgement: the piece was sent last of all that the
+    /// acknowledgement newly reports.
     pub(crate) prompt: bool,
     /// Epoch of the last transmission; `None` if the capture's clock stepped between it and the acknowledgement.
     pub(crate) epoch: Option<Epoch>,
@@ -66,10 +65,9 @@ impl Piece {
         self.resent > 0 && !self.spurious
     }
 
-    /// Whether `packet`, which contains a piece that the capture missed so far, is a retransmission rather
-    /// than the original on a slower path. A retransmission is stamped after the packet that revealed the
-    /// gap; without stamps, it arrives later than packets overtake each other (3 ms, as in Wireshark's
-    /// analysis).
+    /// Whether `packet` is a retransmission, and not the original on a slower path. The packet contains a piece that the
+    /// capture missed so far. The stamp of a retransmission is later than that of the packet that revealed the gap. Without
+    /// stamps, a retransmission arrives more than 3 ms later: packets overtake each other within 3 ms (Wireshark's limit).
     pub(crate) fn fills_a_hole(&self, packet: &Packet) -> bool {
         const OVERTAKEN: Nanos = Nanos::from_millis(3);
         match (self.resent_stamp, packet.timestamps) {

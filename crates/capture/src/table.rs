@@ -26,11 +26,11 @@ use crate::packet_trace::MAX_PIECES;
 use crate::successor::{Arrival, OddSyns, Place};
 use crate::tap::Tap;
 
-/// Maximum number of connections that are followed at once. A new one takes the place of one that has ended, of one without
-/// data, as a port scan leaves them, or of the one that has been silent for longest among some of them.
+/// Maximum number of connections that are followed at once. [`LOOKED_AT`] has the connection that makes room for a new one.
 const MAX_OPEN: usize = 1 << 16;
 
-/// Connections that are looked at for one that makes room.
+/// Number of connections that are compared to make room. A closed connection goes first. A connection without data, as a port
+/// scan leaves it, goes second. Otherwise the connection goes that has been silent for longest.
 const LOOKED_AT: usize = 64;
 
 /// Maximum number of TCP packets kept. The limit bounds the memory for any capture, however large or hostile.
@@ -39,9 +39,10 @@ const MAX_PACKETS: usize = 1 << 21;
 /// Maximum number of ended connections whose packets are kept.
 const MAX_ENDED: usize = 1 << 17;
 
-/// Packets and connections that are kept: the first packets of a connection, since its start-up lies there, and the connections with most data of
-/// each network. At [`MAX_PACKETS`] or [`MAX_ENDED`], the next line that leaves at most half of both is in force from then
-/// on. If none does, the networks with least data keep nothing: what is kept is to be enough for the analysis.
+/// Limits of what is kept: packets of a connection, and connections of a network. The first packets of a connection stay, since
+/// its start-up lies there. The connections with most data of a network stay. At [`MAX_PACKETS`] or [`MAX_ENDED`], the next
+/// line that leaves at most half of both takes force. If no line does, the networks with least data keep nothing: the packets
+/// of the other networks then suffice for the analysis.
 const LEVELS: [(usize, usize); 6] = [
     (usize::MAX, usize::MAX),
     (1 << 20, 1 << 10),
@@ -209,8 +210,7 @@ impl Table {
         self.free.push(index);
     }
 
-    /// Ends an open connection: one that is closed, else one without data, else the one that has been silent for longest,
-    /// among the next ones in the table.
+    /// Ends one of the next [`LOOKED_AT`] open connections of the table.
     fn make_room(&mut self) {
         let mut best: Option<((u8, Nanos), usize)> = None;
         let mut seen = 0;

@@ -1,11 +1,11 @@
 //! `firstflight capture`: the command that captures a server's traffic.
 
 use clap::Args;
+use firstflight::shell_word;
 use firstflight_document::quantity::{parse_time, show_time};
 use firstflight_document::quoted;
 
 use crate::arguments::whole;
-use crate::compare::shell_word;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::output;

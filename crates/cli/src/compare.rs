@@ -265,28 +265,14 @@ fn size(text: &str) -> Result<u64, Failure> {
 pub(crate) fn command_line() -> String {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("firstflight".to_owned())
-        .chain(words.map(|word| shell_word(&word)))
+        .chain(words.map(|word| firstflight::shell_word(&word)))
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-pub(crate) fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:=@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_with_shell_syntax_are_quoted() {
-        let words = ["slow-start+cubic", "40 Mbit/s", "it's", "", "$(x)"].map(shell_word);
-        assert_eq!(words, ["slow-start+cubic", "'40 Mbit/s'", "'it'\\''s'", "''", "'$(x)'"]);
-    }
 
     #[test]
     fn limits_are_a_ratio_and_a_share() {

@@ -45,7 +45,7 @@ mod path_values;
 mod run;
 
 pub use algorithms::{Algorithm, KERNEL, QUIC, algorithms};
-pub use compare::{Compare, compare, parse_size};
+pub use compare::{Compare, compare, parse_size, shell_word};
 pub use firstflight_capture as capture;
 pub use firstflight_compare::{
     DEFAULT_STARTUPS, DEFAULT_WINDOWS, Input, Known, Limits, inferred_path, present,

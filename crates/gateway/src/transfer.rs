@@ -13,9 +13,9 @@ use crate::gateway::Gateway;
 use crate::plan::Plan;
 use crate::settings::{Mode, Override, Policy, STOCK};
 
-/// The pacing rate of a first window, in windows of the path per round-trip time: Linux's own factor in slow start. Its
-/// timers are late by part of a millisecond and more on a busy machine, and what is lost so is not made up; the queue of a
-/// bottleneck holds half of the window in exchange.
+/// Pacing rate of a first window, in windows of the path per round-trip time. Linux has the same factor in slow start. The
+/// pacer's timers are late by part of a millisecond, and by more on a busy machine. The pacer does not make up for lost time.
+/// In exchange for the factor, the queue of a bottleneck holds half of the window.
 const PACE: u64 = 2;
 
 /// A transfer about to start.
@@ -44,11 +44,11 @@ pub enum Rule {
 /// A start for one transfer, on a new connection or after an idle time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferPlan {
-    /// Window, at least the stack's own and at most that of the prefix's plan. The threshold is SPAND's: the sender
-    /// enters congestion avoidance at its first window. There is none if the first window holds the whole transfer.
+    /// Window, from the stack's own to that of the prefix's plan. The threshold is SPAND's: the sender enters congestion
+    /// avoidance at its first window. A transfer that fits into the first window has no threshold.
     pub plan: Plan,
-    /// Pacing rate of the first window, bytes per second: twice the window that the path holds in its least round-trip
-    /// time, as Linux paces slow start. Zero leaves the stack's.
+    /// Pacing rate of the first window, bytes per second: [`PACE`] windows of the path in its least round-trip time. Zero
+    /// leaves the stack's rate.
     pub rate: u64,
 }
 

@@ -58,8 +58,8 @@ pub enum Override {
     Off,
     /// The plan in force stays in force when it has expired, as long as the daemon lives.
     Freeze,
-    /// Each connection starts with this window, segments, whatever its round-trip time and however many there are. The
-    /// limits hold for it.
+    /// Each connection starts with this window, segments, within the limits. Neither the round-trip time nor the number of
+    /// connections counts.
     Fixed(u32),
 }
 
@@ -97,8 +97,8 @@ pub const TRANSFER: c_int = 0x4646;
 /// Time for which a plan for a transfer waits for its use.
 const WAIT: Nanos = Nanos::from_secs(10);
 
-/// Programs in the kernel that start connections as planned and report them. They leave the kernel when the value is
-/// dropped or its process ends, however it ends; the next connection is then as the stack starts it.
+/// Programs in the kernel that start connections as planned and report them. The programs leave the kernel when the value is
+/// dropped or the process ends in any way. The stack then starts the next connection by itself.
 #[derive(Debug)]
 pub struct Hooks {
     // First: it unmaps the reports before their descriptor is closed.

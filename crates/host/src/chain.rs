@@ -411,8 +411,8 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         true
     }
 
-    /// Records the end of start-up if the phase at `next` is the last, or if a scheme that begins the connection by its own
-    /// rule, with no other before it, ends its own start-up. Only the first end counts.
+    /// Records the first end of start-up. Start-up ends when the phase at `next` is the last. It also ends when a scheme that
+    /// begins the connection alone, by its own rule, ends its own start-up.
     #[cold]
     fn note_exit(&mut self, at: Nanos, cwnd: u64, reason: Exit, next: usize) {
         let over = next == self.last() && next > self.begin;

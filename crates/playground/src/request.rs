@@ -2,7 +2,7 @@
 
 use firstflight::scheme::Role;
 use firstflight::{
-    Candidate, Compare, Error, Input, Known, PathValues, Profile, compare, parse_share, present,
+    Candidate, Compare, Error, Input, Known, PathValues, Profile, compare, parse_share, present, shell_word,
 };
 use serde::Deserialize;
 
@@ -116,17 +116,17 @@ impl Asked {
     /// The command line that makes the same comparison, quoted for a shell.
     fn command(&self, chains: &[String], sizes: &[String], runs: u32) -> String {
         let mut words = vec!["firstflight".to_owned(), "compare".to_owned()];
-        words.extend(self.preset.iter().chain(&self.file).map(|word| quoted(word)));
+        words.extend(self.preset.iter().chain(&self.file).map(|word| shell_word(word)));
         if let Some(Given { rate, rtt, buffer, loss }) = &self.path {
             let options = [("rate", rate), ("rtt", rtt), ("buffer", buffer), ("loss", loss)];
             let options = options
                 .into_iter()
                 .filter(|(name, value)| *name != "loss" || parse_share(value) != Some(0.0));
-            words.extend(options.flat_map(|(name, value)| [format!("--{name}"), quoted(value)]));
+            words.extend(options.flat_map(|(name, value)| [format!("--{name}"), shell_word(value)]));
         }
-        words.extend(["--scheme".into(), quoted(&chains.join(",")), "--size".into()]);
+        words.extend(["--scheme".into(), shell_word(&chains.join(",")), "--size".into()]);
         // The command's sizes need no space.
-        words.push(quoted(&sizes.join(",").replace(' ', "")));
+        words.push(shell_word(&sizes.join(",").replace(' ', "")));
         if self.profile != Profile::Linux.word() {
             words.extend(["--profile".into(), self.profile.clone()]);
         }
@@ -156,15 +156,6 @@ fn standalone(label: &str) -> bool {
 /// Parts of a list that commas separate.
 fn listed(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(Into::into).collect()
-}
-
-/// A word of a command line.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,:=@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 fn text(error: Error) -> String {

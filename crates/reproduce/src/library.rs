@@ -226,7 +226,8 @@ impl Library {
         self.papers.iter().find_map(|paper| of(paper).map(|index| (paper, &paper.claims[index])))
     }
 
-    /// Checks that every claim has a line of its own, and that its experiments exist, and sets what its words allow.
+    /// Checks that every claim has a line of its own, and that the experiments of the claim exist. Sets what the words of a
+    /// claim allow.
     fn check(&mut self) -> Result<(), PaperError> {
         for target in &self.targets {
             let count = self

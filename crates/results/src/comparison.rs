@@ -474,9 +474,9 @@ object! {
 }
 
 impl PairedDifference {
-    /// Least share of the baseline's time by which a difference is worth having. Even over a path that is known exactly, the
-    /// forecast of a median may be off by 0.5 % (`docs/predictions.md`), and so may that of the baseline: a difference below 1 %
-    /// may be none. The other 1 % is for the cost of a change to a server.
+    /// Least difference worth having, as a share of the baseline's time. Over an exactly known path, the forecast of a median
+    /// may be off by 0.5 % (`docs/predictions.md`). The forecast of the baseline may be off by as much. A difference below 1 %
+    /// may thus be none. The other 1 % pays for the change to a server.
     pub const WORTH_HAVING: f64 = 0.02;
 
     /// Whether this scheme is sooner by at least [`WORTH_HAVING`](Self::WORTH_HAVING), and its whole interval is sooner.

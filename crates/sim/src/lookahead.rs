@@ -75,9 +75,8 @@ impl Lookahead {
         };
         let mut all = Self::apart(count);
         for flow in &network.flows {
-            // Through the sender, along the path, through the receiver and back: a flow repeats this round,
-            // and two rounds contain every way from one stop to the next. No data packet is smaller than its
-            // header.
+            // A flow repeats one round: sender, forward path, receiver, reverse path. Two rounds contain every way from one
+            // stop to the next. A data packet is at least as large as its header.
             let mut round = Vec::from_iter(stops.senders().map(Step::Stop));
             round.push(Step::End);
             round.extend(over(&flow.forward, flow.header));
