@@ -8,9 +8,9 @@
 use std::collections::VecDeque;
 
 use super::dequeue::{Fifo, Item, Outgoing};
-use super::red::{self, Red, RedConfig};
 pub use super::red::Settings;
 pub(super) use super::red::room;
+use super::red::{self, Red, RedConfig};
 use super::{Arrival, Info, Place, QueueConfig, Site, Verdict};
 use firstflight_random::Stream;
 
@@ -125,7 +125,8 @@ mod tests {
         assert!(!taken && dropped.len() == 1 && dropped[0] < 4);
         // Three packets are left, which is not above `min`.
         assert_eq!(offer(&mut queue, 1, 5), (true, vec![]));
-        let rest: Vec<u32> = std::iter::from_fn(|| queue.dequeue(0, &mut VecDeque::new())).map(|out| out.item.load).collect();
+        let rest: Vec<u32> =
+            std::iter::from_fn(|| queue.dequeue(0, &mut VecDeque::new())).map(|out| out.item.load).collect();
         let expected: Vec<u32> = (0..4).filter(|load| *load != dropped[0]).chain([5]).collect();
         assert_eq!(rest, expected);
     }

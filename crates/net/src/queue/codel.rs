@@ -12,10 +12,13 @@ use super::settings::{self, Domain, Field, Key};
 use super::{Info, Place, QueueConfig, Room, Site};
 use firstflight_contract::Nanos;
 
-pub(super) const TARGET: Key =
-    Key::new("target", Domain::Time, "`\"5 ms\"`", "acceptable waiting time");
-pub(super) const INTERVAL: Key =
-    Key::new("interval", Domain::Time, "`\"100 ms\"`", "time for which waits must exceed `target`, about a long round trip");
+pub(super) const TARGET: Key = Key::new("target", Domain::Time, "`\"5 ms\"`", "acceptable waiting time");
+pub(super) const INTERVAL: Key = Key::new(
+    "interval",
+    Domain::Time,
+    "`\"100 ms\"`",
+    "time for which waits must exceed `target`, about a long round trip",
+);
 
 /// Description.
 pub const INFO: Info = Info::queue(
@@ -344,6 +347,9 @@ mod tests {
     #[test]
     fn a_full_queue_drops_arrivals() {
         let mut queue = Codel::new(CodelConfig::STANDARD, Room::Packets(2));
-        assert_eq!([0, 1, 2].map(|at| queue.enqueue(packet(at, false), 0, &mut VecDeque::new())), [true, true, false]);
+        assert_eq!(
+            [0, 1, 2].map(|at| queue.enqueue(packet(at, false), 0, &mut VecDeque::new())),
+            [true, true, false]
+        );
     }
 }

@@ -104,7 +104,7 @@ pub struct Site<'a> {
 }
 
 /// Declares each discipline in its file. The file has `INFO`, `Settings`, a structure with the name of the discipline, and the
-/// functions `configure`, `room` and `build`.
+/// functions `configure`, `room` and `build`. One that decides on arrival has `DROPS_EARLY` too.
 macro_rules! disciplines {
     (
         on arrival { $($early:ident($($e:ident: $et:ty),+) in $early_file:ident,)+ }
@@ -236,6 +236,14 @@ macro_rules! disciplines {
             /// Whether the queue stores its packets and decides when the link is free.
             pub fn decides_at_dequeue(&self) -> bool {
                 matches!(self, $(Self::$late(..))|+)
+            }
+
+            /// Whether the queue decides on arrival and may drop a packet that has room.
+            pub fn drops_early(&self) -> bool {
+                match self {
+                    $(Self::$early(..) => $early_file::DROPS_EARLY,)+
+                    _ => false,
+                }
             }
 
             /// Room of the queue; `None` is no limit.

@@ -17,8 +17,15 @@ pub const INFO: Info = Info::queue(
     "RFC 2697, section 3; Flach and others, SIGCOMM 2016",
     "drops packets above a rate and a burst, in front of drop-tail",
     &[
-        Key::new("rate", Domain::Rate, "required by `policer`", "rate at which a policer's tokens accrue").needed(Needed::Always),
-        Key::new("burst", Domain::Bytes, "required by `policer`", "size of a policer's bucket, at least one full packet; it is full at the start").needed(Needed::Always),
+        Key::new("rate", Domain::Rate, "required by `policer`", "rate at which a policer's tokens accrue")
+            .needed(Needed::Always),
+        Key::new(
+            "burst",
+            Domain::Bytes,
+            "required by `policer`",
+            "size of a policer's bucket, at least one full packet; it is full at the start",
+        )
+        .needed(Needed::Always),
     ],
 );
 
@@ -52,6 +59,9 @@ impl settings::Settings for Settings {
 pub(super) fn configure(settings: &Settings, place: &Place) -> QueueConfig {
     QueueConfig::Policer(*settings, place.room)
 }
+
+// The auditor replays the bucket.
+pub(super) const DROPS_EARLY: bool = false;
 
 pub(super) fn room(_config: BucketConfig, room: Room) -> Room {
     room

@@ -6,18 +6,35 @@ use super::settings::{self, Conflict, Domain, Field, Key, Needed};
 use super::{Arrival, Info, Place, QueueConfig, Room, Site, Verdict};
 use firstflight_random::Stream;
 
-pub(super) const MIN: Key =
-    Key::new("min", Domain::Threshold, "`\"0.1 BDP\"`; required on a link", "average queue from which packets are dropped or marked").needed(Needed::WithoutBdp);
-pub(super) const MAX: Key =
-    Key::new("max", Domain::Threshold, "`\"0.3 BDP\"`; required on a link", "average queue at which the probability is `max_p`").needed(Needed::WithoutBdp);
+pub(super) const MIN: Key = Key::new(
+    "min",
+    Domain::Threshold,
+    "`\"0.1 BDP\"`; required on a link",
+    "average queue from which packets are dropped or marked",
+)
+.needed(Needed::WithoutBdp);
+pub(super) const MAX: Key = Key::new(
+    "max",
+    Domain::Threshold,
+    "`\"0.3 BDP\"`; required on a link",
+    "average queue at which the probability is `max_p`",
+)
+.needed(Needed::WithoutBdp);
 pub(super) const WEIGHT: Key =
     Key::new("weight", Domain::Share, "0.002", "weight of a new sample in the average");
-pub(super) const MAX_P: Key =
-    Key::new("max_p", Domain::Share, "0.1", "probability at `max`");
-pub(super) const GENTLE: Key =
-    Key::new("gentle", Domain::Flag, "true", "beyond `max` the probability rises to 1 at twice `max`, instead of at once");
-pub(super) const ECN: Key =
-    Key::new("ecn", Domain::Flag, "false", "mark packets instead of dropping them, except if there is no room");
+pub(super) const MAX_P: Key = Key::new("max_p", Domain::Share, "0.1", "probability at `max`");
+pub(super) const GENTLE: Key = Key::new(
+    "gentle",
+    Domain::Flag,
+    "true",
+    "beyond `max` the probability rises to 1 at twice `max`, instead of at once",
+);
+pub(super) const ECN: Key = Key::new(
+    "ecn",
+    Domain::Flag,
+    "false",
+    "mark packets instead of dropping them, except if there is no room",
+);
 
 /// Description.
 pub const INFO: Info = Info::queue(
@@ -31,7 +48,12 @@ pub const INFO: Info = Info::queue(
         MAX_P,
         GENTLE,
         ECN,
-        Key::new("mean_packet", Domain::Bytes, "packet mode", "byte mode, as ns-2 has it: the queue is counted in bytes; `min`, `max` and the buffer count packets of this mean size; a packet is dropped or marked in proportion to its size"),
+        Key::new(
+            "mean_packet",
+            Domain::Bytes,
+            "packet mode",
+            "byte mode, as ns-2 has it: the queue is counted in bytes; `min`, `max` and the buffer count packets of this mean size; a packet is dropped or marked in proportion to its size",
+        ),
     ],
 );
 
@@ -127,6 +149,8 @@ pub(super) fn config(settings: &Settings, place: &Place) -> RedConfig {
         typical_ns: place.rate.time_for(mean_packet.unwrap_or(place.packet).into()).0,
     }
 }
+
+pub(super) const DROPS_EARLY: bool = true;
 
 pub(super) fn room(config: RedConfig) -> Room {
     Room::Packets(config.limit)

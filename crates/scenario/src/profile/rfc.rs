@@ -1,7 +1,7 @@
 //! RFCs 5681, 6298, 6582, 6675, 6928.
 
 use firstflight_contract::Nanos;
-use firstflight_host::stack::{Rules};
+use firstflight_host::stack::Rules;
 
 use super::{InitialWindow, Stack, Transport};
 use crate::choices::{Growth, IdleRestart, Receiver, Recovery};

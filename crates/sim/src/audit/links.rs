@@ -4,6 +4,7 @@ use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use firstflight_contract::Sum;
 use firstflight_net::link::Passage;
+use firstflight_net::queue::Room;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_net::rate_trace::{RateTrace, TracePlayer};
 use firstflight_net::serialisation::LATEST;
@@ -271,12 +272,8 @@ impl Replay {
 
     /// Whether the queue may refuse a packet of `size` bytes.
     fn refuses(&self, config: &LinkConfig, size: u32) -> bool {
-        match config.queue {
-            QueueConfig::Red(_) => true,
-            queue => {
-                queue.room().is_some_and(|room| !room.has(self.waiting.packets(), self.waiting.bytes, size))
-            }
-        }
+        let full = |room: Room| !room.has(self.waiting.packets(), self.waiting.bytes, size);
+        config.queue.drops_early() || config.queue.room().is_some_and(full)
     }
 
     /// Whether the packets waiting at `at`, without those that start then, are within the limit. The newest has `size` bytes.
