@@ -117,7 +117,7 @@ stack! {
         partial_acks: kind::Word<PartialAcks>, optional(
                 words(PartialAcks::WORDS),
                 "`\"impatient\"`",
-                "response to an ACK of a part of the data that was outstanding when recovery began; only with recovery `newreno`, not under profile `linux`: see below"
+                "response to an ACK of a part of the data that was outstanding when recovery began; only with recovery `newreno`, not where losses are found by time, as under profile `linux`: see below"
             )
             => partial_acks: PartialAcks = PartialAcks::Impatient, fixed,
             text flow.has_partial_acks().then(|| Value::text(flow.partial_acks.word()));
@@ -191,7 +191,7 @@ stack! {
         /// Growth of the window that one ACK allows: whether by the bytes that it acknowledges (RFC 3465).
         byte_counting: kind::Flag, habit(
                 Kind::Flag,
-                "whether an ACK enlarges the window by the bytes that it acknowledges, at most two packets (RFC 3465); refused under profiles `linux` and `quinn`, where every byte counts"
+                "whether an ACK enlarges the window by the bytes that it acknowledges, at most two packets (RFC 3465); refused where losses are found by time, as under profile `linux`: every byte counts there"
             )
             => growth: Growth = at.growth()?, fixed,
             text match flow.growth {
@@ -241,7 +241,7 @@ stack! {
         /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
         limited_transmit: kind::Flag, habit(
                 Kind::Flag,
-                "whether the first two duplicate ACKs release a new packet each (RFC 3042); always so under profiles `linux` and `quinn`"
+                "whether the first two duplicate ACKs release a new packet each (RFC 3042); always so where losses are found by time, as under profile `linux`"
             )
             => limited_transmit: bool = at.value("limited_transmit", at.stack.limited_transmit, Item::flag)?, fixed,
             text Some(Value::Flag(flow.limited_transmit));
