@@ -160,9 +160,9 @@ mod tests {
         for gap in [0, 200, 200, 200] {
             let _ = s.ack_of_first_flight(gap);
         }
-        // When the fourth ACK came, slow start's window of 7 and the 4 delivered packets had left: all 11 are acknowledged
-        // seven ACKs later.
-        for _ in 0..6 {
+        // When the fourth ACK came, the 3 packets delivered before and slow start's window of 7 had left. All 10 are acknowledged
+        // six ACKs later.
+        for _ in 0..5 {
             let _ = s.ack_of_first_flight(1000);
             assert_ne!(s.control.pacing, Rate::NONE);
         }

@@ -32,16 +32,10 @@ impl<P: Scheme + Default> Sender<P> {
             phase.set(name, value);
         }
         let control = Control { cwnd: window * MSS, ssthresh, ..Control::default() };
-        let mut sender = Self {
-            phase,
-            control,
-            now_us: 0,
-            srtt_us: RTT_US,
-            sent: window * MSS,
-            delivered: 0,
-            duplicates: 0,
-        };
+        let mut sender =
+            Self { phase, control, now_us: 0, srtt_us: RTT_US, sent: 0, delivered: 0, duplicates: 0 };
         sender.enter(why);
+        sender.sent = sender.control.cwnd;
         sender
     }
 
