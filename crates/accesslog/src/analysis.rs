@@ -1,7 +1,7 @@
 //! Analysis of a log in one pass for all windows. Memory grows with the requests of the longest window (at most 48 bytes
 //! each) and with the number of networks and bottlenecks.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use firstflight_contract::Nanos;
 use firstflight_document::seconds::Seconds;
@@ -79,19 +79,20 @@ pub fn analyse(
     study.finish()
 }
 
-/// Studies of several windows, each by itself: all those that are shorter than the log have a result.
+/// A study of several windows, each by itself: a request counts for a window after its length, and all windows that are shorter than the log
+/// have a result. They share what is known of the networks, which is most of the work of a long log.
 #[derive(Clone, Debug)]
-pub struct Windows(Vec<Study>);
+pub struct Windows(Study);
 
 impl Windows {
-    /// A study of each of these windows without requests.
+    /// A study of these windows without requests.
     pub fn new(windows: &[Nanos], grouping: &Grouping) -> Self {
-        Self(windows.iter().map(|window| Study::new(&[*window], grouping.clone())).collect())
+        Self(Study { each: true, ..Study::new(windows, grouping.clone()) })
     }
 
     /// Adds the next request, as [`Study::add`] does.
     pub fn add(&mut self, request: Request) {
-        self.0.iter_mut().for_each(|study| study.add(request));
+        self.0.add(request);
     }
 
     /// Returns the results of the windows that are shorter than the log.
@@ -99,11 +100,11 @@ impl Windows {
     /// # Errors
     /// [`TooShort`] if there is none.
     pub fn finish(&self) -> Result<Vec<WindowShare>, TooShort> {
-        let (found, short): (Vec<_>, Vec<_>) = self.0.iter().map(Study::finish).partition(Result::is_ok);
-        match short.into_iter().next() {
-            Some(Err(error)) if found.is_empty() => Err(error),
-            _ => Ok(found.into_iter().flatten().flat_map(|analysis| analysis.windows).collect()),
-        }
+        let spans = self.0.spans();
+        let fitting = self.0.windows.iter().filter(|window| window.length < spans);
+        let found: Vec<_> = fitting.map(|window| window.share(!self.0.bottlenecks.is_empty())).collect();
+        let shortest = self.0.windows.iter().map(|window| window.length).min().unwrap_or_default();
+        if found.is_empty() { Err(TooShort { spans, longest: shortest }) } else { Ok(found) }
     }
 }
 
@@ -112,13 +113,15 @@ impl Windows {
 pub struct Study {
     grouping: Grouping,
     longest: Nanos,
+    /// Whether a request counts for each window after that window's own length, not after the longest one.
+    each: bool,
     windows: Vec<Window>,
     /// Requests within the longest window.
     recent: VecDeque<Seen>,
     /// Number of the first entry of `recent`, counted from the first request of the log.
     first: u64,
-    /// Newest request of each network in `recent`. With a million networks a tree waits for memory five times for each request.
-    newest: HashMap<Group, Newest>,
+    /// Newest request of each network in `recent`.
+    newest: BTreeMap<Group, Newest>,
     span: Option<(Nanos, Nanos)>,
     /// Time of the last request over each bottleneck.
     bottlenecks: BTreeMap<u32, Nanos>,
@@ -172,10 +175,11 @@ impl Study {
         Self {
             grouping,
             longest: windows.iter().copied().max().unwrap_or_default(),
+            each: false,
             windows: windows.iter().map(window).collect(),
             recent: VecDeque::new(),
             first: 0,
-            newest: HashMap::new(),
+            newest: BTreeMap::new(),
             span: None,
             bottlenecks: BTreeMap::new(),
             networks: BTreeMap::new(),
@@ -194,13 +198,13 @@ impl Study {
         let newest = Newest { number, at: now, bottleneck: request.bottleneck };
         let last = self.newest.insert(group, newest);
         let elsewhere = request.bottleneck.and_then(|number| self.bottlenecks.get(&number).copied());
-        let counts = now >= begin.saturating_add(self.longest);
         for window in &mut self.windows {
             let length = window.length;
             let within = |at: Nanos| now.saturating_sub(at) <= length;
             let known = last.filter(|last| within(last.at));
             window.held += u32::from(known.is_none());
-            if !counts {
+            let full = if self.each { length } else { self.longest };
+            if now < begin.saturating_add(full) {
                 continue;
             }
             window.requests += 1;
@@ -245,12 +249,17 @@ impl Study {
         }
     }
 
+    /// Time from the first request to the last.
+    fn spans(&self) -> Nanos {
+        self.span.map_or(Nanos::ZERO, |(begin, end)| end.saturating_sub(begin))
+    }
+
     /// Returns the result.
     ///
     /// # Errors
     /// [`TooShort`] if the requests do not span more than the longest window.
     pub fn finish(&self) -> Result<Analysis, TooShort> {
-        let spans = self.span.map_or(Nanos::ZERO, |(begin, end)| end.saturating_sub(begin));
+        let spans = self.spans();
         if spans <= self.longest {
             return Err(TooShort { spans, longest: self.longest });
         }
@@ -407,6 +416,30 @@ mod tests {
         let mut windows = Windows::new(&self::windows(windows), &Grouping::default());
         requests.into_iter().for_each(|request| windows.add(request));
         windows.finish()
+    }
+
+    #[test]
+    fn windows_that_are_studied_together_have_the_results_of_each_alone() {
+        // Draws of a linear congruence: networks of 50 at uneven times, for 400 s.
+        let mut state = 1_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let log: Vec<_> = (0..400)
+            .flat_map(|second| {
+                let count = draw(4);
+                (0..count).map(|_| request(second, &format!("10.0.{}.1", draw(50)), None)).collect::<Vec<_>>()
+            })
+            .collect();
+        let together = each(&[1, 10, 60, 300, 1000], log.clone()).expect("long enough");
+        let alone: Vec<_> = [1, 10, 60, 300]
+            .iter()
+            .map(|window| each(&[*window], log.clone()).expect("long enough")[0].clone())
+            .collect();
+        assert_eq!(together, alone);
+        let analysed = analyse(log, &windows(&[60]), &Grouping::default()).expect("long enough");
+        assert_eq!(together[2], analysed.windows[0]);
     }
 
     #[test]

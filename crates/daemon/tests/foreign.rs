@@ -37,3 +37,30 @@ fn the_service_uses_no_plan_while_another_program_takes_callbacks_and_says_so() 
     });
     service.end().expect("it ends in order");
 }
+
+#[test]
+fn settings_that_somebody_changes_are_named_once() {
+    // A thread in a network namespace of its own; those that it starts are in it, too, and the machine's own settings stay.
+    let ran = std::thread::spawn(|| {
+        // SAFETY: takes no pointer.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            firstflight_skip::skip("no network namespace of the test's own");
+            return;
+        }
+        let scratch = Scratch::new();
+        let service = Service::with(Setup { record: None, ..setup(&scratch.0, Mode::Enforce) });
+        let line = "somebody set net.ipv4.tcp_slow_start_after_idle from 1 to 0: connections with and without a plan follow it";
+        let said = || COMPLAINTS.lock().expect("no panic").iter().filter(|said| *said == line).count();
+        let renewals = || service.kernel.told(|told| told.renewals);
+        service.until("the first look", || renewals() > 1);
+        assert_eq!(said(), 0);
+        std::fs::write("/proc/sys/net/ipv4/tcp_slow_start_after_idle", "0")
+            .expect("a setting of the namespace");
+        service.until("it is said", || said() > 0);
+        let before = renewals();
+        service.until("two further looks", || renewals() > before + 1);
+        assert_eq!(said(), 1);
+        service.end().expect("it ends in order");
+    });
+    ran.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}

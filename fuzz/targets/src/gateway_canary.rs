@@ -48,7 +48,12 @@ fn run(bytes: &[u8]) {
         assert!(canary.share() >= before || canary.share() == 0, "the share has fallen");
         canary.waits_for();
     }
-    (0..canary.steps().count()).for_each(|at| drop(canary.compare(at)));
+    for at in 0..canary.steps().count() {
+        let found = canary.compare(at).expect("a step that has begun");
+        for interval in found.p95.iter().flatten().chain(&found.retransmissions).map(|found| found.interval) {
+            assert!(interval.0 <= interval.1, "{interval:?}");
+        }
+    }
 }
 
 /// A canary in its second step, with connections of both groups.
