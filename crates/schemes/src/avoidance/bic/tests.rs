@@ -39,6 +39,7 @@ impl Sender {
     fn rounds_to(&mut self, segments: f64) -> f64 {
         let start = self.rounds;
         while self.window() < segments {
+            assert!(self.rounds - start < 1000.0, "the window stays at {} segments", self.window());
             self.ack(self.per_ack);
         }
         self.rounds - start
@@ -171,6 +172,24 @@ fn a_spurious_congestion_gives_the_bound_back() {
     s.congestion(Trigger::Loss);
     s.phase.on_spurious();
     assert_eq!(s.phase.last_max, 1000 * MSS);
+}
+
+#[test]
+fn a_phase_that_begins_has_no_part_of_an_earlier_division_left() {
+    // An ACK of one of 100 segments after a loss adds a part of a byte that the next ACK completes.
+    let [mut again, mut fresh] = [0, 1].map(|_| {
+        let mut s = Sender::new(100);
+        s.congestion(Trigger::Loss);
+        s
+    });
+    again.ack(1);
+    again.control.cwnd = fresh.control.cwnd;
+    again.phase.enter(&Entry { mss: MSS as u32, ..Entry::default() }, &mut again.control);
+    for _ in 0..200 {
+        again.ack(1);
+        fresh.ack(1);
+        assert_eq!(again.control.cwnd, fresh.control.cwnd);
+    }
 }
 
 #[test]
