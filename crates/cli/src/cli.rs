@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use firstflight_document::schema::schema_text;
 use firstflight_scenario::schema;
 
 use crate::failure::{Failure, wrong_at};
@@ -124,7 +125,7 @@ impl Cli {
             Command::Doctor(options) => doctor::execute(&options),
             Command::Sender(options) => sender::execute(&options),
             Command::Schema(Schema { files }) => output::print(&match files {
-                Files::Scenario => schema::schema_text(&schema::schema()),
+                Files::Scenario => schema_text(&schema::schema()),
                 Files::Grid => firstflight::sweep::schema_text(),
             }),
             Command::Completions(Completions { shell }) => {

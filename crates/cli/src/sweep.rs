@@ -10,9 +10,10 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use firstflight::{Observe, Progress, Simulator};
+use firstflight_document::file::read_text;
+use firstflight_document::{Error, Problem, quoted};
 use firstflight_results::{SobolIndex, SweepResult};
-use firstflight_scenario::file::read_text;
-use firstflight_scenario::{Error, Problem, limits, quoted};
+use firstflight_scenario::limits;
 use firstflight_sweep::{Dataset, Grid, MEASURES, Plan, State, ranges, totals, version};
 
 use crate::arguments::whole;

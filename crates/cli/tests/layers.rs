@@ -30,18 +30,33 @@ const LAYERS: [(&str, &[&str]); 33] = [
     ("sim", &["contract", "host", "schemes", "net", "paths", "random"]),
     (
         "hosts",
-        &["contract", "host", "schemes", "net", "paths", "scenario", "script", "capture", "results", "sim"],
+        &[
+            "contract", "document", "host", "schemes", "random", "net", "paths", "scenario", "script",
+            "capture", "results", "sim",
+        ],
     ),
-    ("explain", &["contract", "net", "scenario", "capture", "hosts"]),
-    ("sweep", &["contract", "net", "scenario", "results", "hosts"]),
+    ("explain", &["contract", "document", "random", "net", "scenario", "capture", "hosts"]),
+    ("sweep", &["contract", "document", "random", "scenario", "results", "hosts"]),
     (
         "compare",
-        &["contract", "schemes", "net", "scenario", "capture", "results", "hosts", "explain", "sweep"],
+        &[
+            "contract", "document", "random", "schemes", "scenario", "capture", "results", "hosts",
+            "explain", "sweep",
+        ],
     ),
-    ("lab", &["contract", "host", "kernel", "net", "quic", "results", "scenario", "script", "sim", "hosts"]),
+    (
+        "lab",
+        &[
+            "contract", "document", "host", "kernel", "net", "quic", "results", "scenario", "script", "sim",
+            "hosts",
+        ],
+    ),
     (
         "firstflight",
-        &["contract", "schemes", "net", "capture", "scenario", "results", "hosts", "sweep", "compare"],
+        &[
+            "contract", "document", "schemes", "net", "capture", "scenario", "results", "hosts", "sweep",
+            "compare",
+        ],
     ),
     ("accesslog", &["contract", "document", "paths", "random"]),
     ("reproduce", &["contract", "document", "schemes", "scenario", "results", "accesslog", "hosts", "sweep"]),
@@ -85,6 +100,7 @@ const LAYERS: [(&str, &[&str]); 33] = [
             "cli",
             "compare",
             "contract",
+            "document",
             "fuzz-targets",
             "gateway",
             "hosts",

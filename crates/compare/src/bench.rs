@@ -1,6 +1,7 @@
 //! The path of a comparison for further experiments on it: scenarios of its replications, and runs of them.
 
-use firstflight_scenario::{Candidate, Error, Scenario};
+use firstflight_document::Error;
+use firstflight_scenario::{Candidate, Scenario};
 
 use super::path::Subject;
 use super::replication::Replication;

@@ -1,12 +1,14 @@
 //! Re-runs of the captured connections on the paths that explain them, which show how far the other results can be
 //! trusted. The most similar re-run is shown, with the name of its scheme.
 
-use firstflight_scenario::seconds::Seconds;
+use firstflight_document::seconds::Seconds;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use firstflight_capture::{Connection, ExitReason, Observed};
-use firstflight_scenario::{Candidate, Dist, Error};
+use firstflight_document::Error;
+use firstflight_random::Dist;
+use firstflight_scenario::Candidate;
 
 use super::go_on;
 use super::path::Subject;

@@ -2,8 +2,8 @@
 
 use firstflight_capture::{Estimate, Inferred, PathEstimate as InferredPath};
 use firstflight_contract::Rate;
+use firstflight_document::quantity::show_rate;
 use firstflight_scenario::Limit;
-use firstflight_scenario::quantity::show_rate;
 
 use super::Known;
 use firstflight_explain::{Explanation, Value};

@@ -2,8 +2,9 @@
 
 use firstflight_capture::{Capture, read_from};
 use firstflight_contract::{Nanos, Rate};
+use firstflight_document::Error;
 use firstflight_scenario::preset::{Preset, preset};
-use firstflight_scenario::{Error, FlowGroup, Limit, Loaded, Profile, Scenario, Source, parse};
+use firstflight_scenario::{FlowGroup, Limit, Loaded, Profile, Scenario, Source, parse};
 use sha2::{Digest, Sha256};
 
 use firstflight_results::{InputFile, PassedOver};

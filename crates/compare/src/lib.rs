@@ -22,7 +22,8 @@ mod resemblance;
 mod risks;
 mod summary;
 
-use firstflight_scenario::{Candidate, Error, Places, Problem, Profile, Settings};
+use firstflight_document::{Error, Places, Problem};
+use firstflight_scenario::{Candidate, Profile, Settings};
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,11 +9,12 @@ mod whole;
 
 use std::collections::BTreeMap;
 
+use firstflight_document::Error;
 use firstflight_results::{
     CompareReport, Comparison, ForAllSizes, Losers, MixShare, NetworkResult, PathResult, Provenance,
     Recommended, Risk, SchemeResult, Trace,
 };
-use firstflight_scenario::{Candidate, Error};
+use firstflight_scenario::Candidate;
 
 use super::captured::widening;
 use super::inferred::mixed_path;

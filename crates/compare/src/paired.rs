@@ -5,7 +5,7 @@
 //! R. Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 8 and 13). Effects of the path on both schemes
 //! alike thus leave the difference as it is.
 
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_results::{Ci95, PairedDifference};
 
 use firstflight_hosts::stats::quantile;

@@ -1,14 +1,15 @@
 //! Subject of a comparison: a path that is given, a preset, in a scenario, or inferred from a capture.
 
-use firstflight_scenario::seconds::Seconds;
+use firstflight_document::seconds::Seconds;
 
 use firstflight_capture::{Connection, PathEstimate as InferredPath, infer, infer_together};
 use firstflight_contract::{Nanos, Rate};
+use firstflight_document::quantity::{Amount, show_rate, show_time};
+use firstflight_document::{Error, Places, Problem};
+use firstflight_random::Dist;
 use firstflight_scenario::build::{Builder, Flow, Packet, Path};
-use firstflight_scenario::quantity::{Amount, show_rate, show_time};
 use firstflight_scenario::{
-    Candidate, Dist, Error, Limit, Loaded, Network, Places, Problem, Profile, Receiver, Scenario, Source,
-    Threshold, limits,
+    Candidate, Limit, Loaded, Network, Profile, Receiver, Scenario, Source, Threshold, limits,
 };
 
 use super::captured::{between_busiest, is_bulk, largest};

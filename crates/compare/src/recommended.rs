@@ -20,9 +20,9 @@ mod cost;
 
 use std::cmp::Ordering;
 
+use firstflight_document::quantity::show_bytes;
 use firstflight_results::{Ci95, ForAllSizes, PairedDifference, Recommended, SchemeResult};
 use firstflight_scenario::Candidate;
-use firstflight_scenario::quantity::show_bytes;
 
 use super::ascending;
 use super::summary::Replications;

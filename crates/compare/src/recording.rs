@@ -1,8 +1,9 @@
 //! Packet-by-packet recordings of the runs shown in a comparison.
 
 use firstflight_capture::Connection;
-use firstflight_scenario::quantity::show_bytes;
-use firstflight_scenario::{Candidate, Error, Scenario};
+use firstflight_document::Error;
+use firstflight_document::quantity::show_bytes;
+use firstflight_scenario::{Candidate, Scenario};
 
 use super::Request;
 use super::captured;

@@ -2,8 +2,9 @@
 //!
 //! Such an event stands beside the range of a further transfer with its probability, and does not widen it.
 
+use firstflight_document::Error;
 use firstflight_results::Risk;
-use firstflight_scenario::{Candidate, Error, Network};
+use firstflight_scenario::{Candidate, Network};
 
 use super::path::Subject;
 use super::replication::Replication;

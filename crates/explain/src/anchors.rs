@@ -1,7 +1,7 @@
 //! Scales of the prior ranges, from the published estimators and from plain sums over the capture.
 
 use firstflight_capture::{Aggregates, Bucket, Connection, Estimate, Inferred, PathEstimate};
-use firstflight_scenario::seconds::Seconds;
+use firstflight_document::seconds::Seconds;
 
 use super::reordering::Lanes;
 

@@ -1,6 +1,6 @@
 //! Ranges of parameters, and the draws and densities over them.
 
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 
 /// A parameter: log-uniform between two values.
 #[derive(Clone, Copy, Debug)]

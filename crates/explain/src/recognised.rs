@@ -4,12 +4,12 @@
 use firstflight_capture::summary::{NAMES, Summary};
 use firstflight_capture::{Aggregates, FirstRoundTrip, weighted_quantile};
 use firstflight_contract::{Nanos, Rate};
+use firstflight_document::quantity::Amount;
 use firstflight_net::lanes::{Lanes, LanesConfig};
 use firstflight_net::link::Link;
 use firstflight_net::queue::Queue;
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_scenario::build::{Flow, Path};
-use firstflight_scenario::quantity::Amount;
 use firstflight_scenario::{Candidate, Limit, Profile, Scenario, limits};
 
 use super::UNLIKE;

@@ -4,7 +4,8 @@ use firstflight_capture::SlowStartEnd;
 use firstflight_capture::simulated::Simulated;
 use firstflight_capture::summary::Summary;
 use firstflight_contract::Nanos;
-use firstflight_scenario::{Candidate, Dist, Scenario, Start, limits};
+use firstflight_random::Dist;
+use firstflight_scenario::{Candidate, Scenario, Start, limits};
 
 use firstflight_hosts::host::{Host, Observe};
 
@@ -58,8 +59,8 @@ pub(super) fn run(
 #[cfg(test)]
 mod tests {
     use firstflight_contract::Rate;
+    use firstflight_document::quantity::Amount;
     use firstflight_scenario::build::{Flow, Path};
-    use firstflight_scenario::quantity::Amount;
     use firstflight_scenario::{FlowGroup, Limit, Profile, Receiver, SchemeSpec};
 
     use super::super::kinds::Kind;

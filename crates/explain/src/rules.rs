@@ -4,8 +4,8 @@ use firstflight_capture::Offered;
 use firstflight_net::queue::Arrival;
 use firstflight_net::queue::codel::{CodelConfig, Law};
 use firstflight_net::queue::red::{Red, RedConfig};
-use firstflight_net::random::Stream;
 use firstflight_net::two_state::is_bursty;
+use firstflight_random::Stream;
 
 use crate::range::{Range, normal, reflected, reflected_density};
 use crate::weights::{ENOUGH, drawn, flattened, log_sum, normalised};

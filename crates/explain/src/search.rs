@@ -14,7 +14,7 @@
 use firstflight_capture::summary::{IN_ORDER, NAMES, Statistic, Summary};
 use firstflight_capture::{FirstRoundTrip, Offered, SlowStartEnd};
 use firstflight_contract::Nanos;
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_scenario::Scenario;
 
 use super::anchors::Anchors;

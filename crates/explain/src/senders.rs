@@ -1,6 +1,6 @@
 //! Senders that a capture may have had: schemes, with the slow-start threshold of their start. Packets name neither.
 
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_scenario::{Candidate, SchemeSpec, Settings, Threshold};
 
 use super::weights::drawn;

@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::fmt;
 
 use firstflight_compare::{Input, Limits, Request};
+use firstflight_document::Error;
+use firstflight_document::quantity::parse_bytes;
 use firstflight_hosts::host::Host;
 use firstflight_hosts::memory;
 use firstflight_hosts::progress::{Progress, Silent};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_hosts::trace::record::Recording;
 use firstflight_results::CompareReport;
-use firstflight_scenario::quantity::parse_bytes;
-use firstflight_scenario::{Candidate, Error, Profile, Scenario};
+use firstflight_scenario::{Candidate, Profile, Scenario};
 use firstflight_schemes::catalogue::Schemes;
 
 /// A comparison of the usual start-up schemes on a path, a scenario, a preset or a capture.

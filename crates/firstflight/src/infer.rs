@@ -1,7 +1,7 @@
 //! Inference of a path from a capture.
 
 use firstflight_capture::{PathEstimate, read_from};
-use firstflight_scenario::Error;
+use firstflight_document::Error;
 
 /// The path that the TCP connections of a capture crossed: rate, round trip, buffer, loss and the behaviour of the two
 /// ends, each with its uncertainty, or with the reason why the capture does not determine it.

@@ -50,6 +50,7 @@ pub use firstflight_capture as capture;
 pub use firstflight_compare::{
     DEFAULT_STARTUPS, DEFAULT_WINDOWS, Input, Known, Limits, inferred_path, present,
 };
+pub use firstflight_document::{Error, quantity};
 pub use firstflight_hosts::exhibit;
 pub use firstflight_hosts::host::{Host, Observe, Refusal};
 pub use firstflight_hosts::memory;
@@ -60,8 +61,7 @@ pub use firstflight_hosts::trace::journey;
 pub use firstflight_hosts::trace::record as recording;
 pub use firstflight_results as results;
 pub use firstflight_scenario::{
-    Candidate, Error, Limit, Loaded, Network, Profile, Scenario, SchemeSpec, Settings, Threshold, build,
-    preset, quantity,
+    Candidate, Limit, Loaded, Network, Profile, Scenario, SchemeSpec, Settings, Threshold, build, preset,
 };
 pub use firstflight_sweep as sweep;
 pub use infer::infer;

@@ -2,9 +2,10 @@
 
 use firstflight_compare::{Input, Known};
 use firstflight_contract::Rate;
+use firstflight_document::quantity::{Depth, parse_depth, show_bytes, show_rate, show_time};
+use firstflight_document::{Error, quoted};
 use firstflight_scenario::build::Path;
-use firstflight_scenario::quantity::{Depth, parse_depth, show_bytes, show_rate, show_time};
-use firstflight_scenario::{Error, Limit, Network, Scenario, quoted};
+use firstflight_scenario::{Limit, Network, Scenario};
 
 /// Values of a path as texts: all of them describe a path; beside a capture or a preset they replace its values.
 ///

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use firstflight_contract::Nanos;
+use firstflight_document::Error;
 use firstflight_hosts::host::Host;
 use firstflight_hosts::progress::{Progress, Silent};
 use firstflight_hosts::run::{self, Made, RunOptions};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_hosts::trace::record::Recording;
 use firstflight_results::{RunResult, SampleRow};
-use firstflight_scenario::{Error, Loaded};
+use firstflight_scenario::Loaded;
 
 /// Runs a scenario once in the simulator, under its own seed.
 ///

@@ -1,7 +1,7 @@
 //! Draws from a scenario's distributions, with one uniform random number per value.
 
-use firstflight_net::random::Stream;
-use firstflight_scenario::{Dist, Quantity};
+use firstflight_random::Stream;
+use firstflight_random::{Dist, Quantity};
 
 /// Draws a value from `dist`. A fixed value uses no random number.
 pub fn draw<T: Quantity>(dist: Dist<T>, stream: &mut Stream) -> T {

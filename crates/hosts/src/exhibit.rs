@@ -7,7 +7,8 @@
 //! whose first flow names the scheme.
 
 use firstflight_contract::{Beginning, Declared, Role, Signals};
-use firstflight_scenario::{Error, Loaded, PhaseSpec, SchemeSpec, parse};
+use firstflight_document::Error;
+use firstflight_scenario::{Loaded, PhaseSpec, SchemeSpec, parse};
 use firstflight_schemes::registry::{AnyPhase, SCHEMES};
 use firstflight_schemes::scheme::Info;
 

@@ -4,7 +4,7 @@
 //! upper bounds: `docs/reliability.md` compares them with measurements.
 
 use crate::host::Refusal;
-use firstflight_scenario::quantity::show_bytes;
+use firstflight_document::quantity::show_bytes;
 
 /// Limit unless another is set: 4 GB. The number is the same on every machine, so that a command is accepted or refused
 /// on all of them, and a machine with 8 GB has this much left for one command.

@@ -1,9 +1,9 @@
 //! Rows of results from the outcome of a run, for every host that reports one.
 
 use firstflight_contract::Nanos;
+use firstflight_document::seconds::Seconds;
 use firstflight_results::{EngineResult, FlowResult, LinkResult, RunResult, StartupExit};
 use firstflight_scenario::Scenario;
-use firstflight_scenario::seconds::Seconds;
 use firstflight_sim::outcome::{FlowOutcome, LinkOutcome, Outcome};
 
 use crate::network::Built;

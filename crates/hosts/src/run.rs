@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::{Error, Loaded, Scenario};
+use firstflight_document::Error;
+use firstflight_scenario::{Loaded, Scenario};
 
 use crate::cost::Stopwatch;
 use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use firstflight_contract::{Nanos, Signals};
+use firstflight_document::seconds::Seconds;
 use firstflight_results::SampleRow;
-use firstflight_scenario::seconds::Seconds;
 use firstflight_scenario::{Draws, Scenario, limits};
 use firstflight_sim::begun;
 use firstflight_sim::config::{FlowConfig, Network};

@@ -1,6 +1,6 @@
 //! Traffic sources: arrivals, telnet, web, parallel connections.
 
-use firstflight_scenario::seconds::Seconds;
+use firstflight_document::seconds::Seconds;
 use std::path::Path;
 
 use firstflight_contract::Nanos;

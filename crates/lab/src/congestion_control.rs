@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use firstflight_contract::{Declared as _, Signals};
+use firstflight_document::nearest;
 use firstflight_hosts::host::{Host as _, Observe, Refusal};
 use firstflight_hosts::network::place;
 use firstflight_kernel::{self as kernel, Exits, Offer, Offered};
-use firstflight_scenario::{FlowGroup, Profile, Scenario, SchemeSpec, nearest};
+use firstflight_scenario::{FlowGroup, Profile, Scenario, SchemeSpec};
 
 use crate::host::Kernel;
 

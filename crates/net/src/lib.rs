@@ -15,5 +15,3 @@ pub mod serialisation;
 pub mod shaper;
 pub mod token_bucket;
 pub mod two_state;
-
-pub use firstflight_random as random;

@@ -55,7 +55,8 @@ const GENERATORS: [fn(&Repository) -> Made; 14] = [
     |_| Repository::whole("crates/contract/include/firstflight.h", header::header()?),
     algorithms::algorithms,
     |_| {
-        use firstflight_scenario::schema::{schema, schema_text};
+        use firstflight_document::schema::schema_text;
+        use firstflight_scenario::schema::schema;
         Repository::whole("docs/scenario.schema.json", schema_text(&schema()))
     },
     |it| it.refreshed("docs/scenarios.md", firstflight_scenario::reference::refresh),

@@ -28,7 +28,7 @@ pub(crate) fn plots(repository: &Repository) -> Made {
     let of = |group: Vec<(&Info, Exhibit)>| -> Made {
         let known = SchemeSpec::parse(BASELINE).expect("registered labels");
         let baseline = over_time(&Simulator, &with_scheme(group[0].1.loaded.clone(), known)?)?;
-        let picture = |(info, exhibit): &(&Info, Exhibit)| -> Result<File, firstflight_scenario::Error> {
+        let picture = |(info, exhibit): &(&Info, Exhibit)| -> Result<File, firstflight_document::Error> {
             let flow = over_time(&Simulator, &exhibit.loaded)?;
             let beside = (flow.scheme != BASELINE).then_some(&baseline);
             let svg = scheme(&exhibit.loaded.scenario.title, &flow, beside).svg();

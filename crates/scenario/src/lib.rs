@@ -24,11 +24,7 @@ mod trace;
 
 pub use candidate::{Candidate, Settings, Threshold};
 pub use draws::Draws;
-pub use firstflight_document::{self as document, calendar, file, quantity, seconds};
-pub use firstflight_document::{
-    Error, Fault, Place, Places, Problem, QuantityProblem, clipped, nearest, quoted,
-};
-pub use firstflight_random::{Dist, Quantity};
+pub use firstflight_document::{Error, Places};
 pub use model::*;
 pub use profile::{InitialWindow, Profile, Stack, Transport};
 pub use read::{Loaded, load, load_with, parse, parse_in, parse_with};

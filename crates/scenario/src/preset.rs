@@ -25,7 +25,7 @@ presets!("fibre", "cable", "dsl", "lte", "geo-satellite", "leo-satellite", "tran
 /// The preset of this name.
 ///
 /// # Errors
-/// [`Problem::UnknownName`](crate::Problem::UnknownName) if there is none.
+/// [`Problem::UnknownName`](firstflight_document::Problem::UnknownName) if there is none.
 pub fn preset(name: &str) -> Result<&'static Preset, Error> {
     let found = PRESETS.iter().find(|preset| preset.name == name);
     found.ok_or_else(|| Error::unknown_name("path preset", name, PRESETS.iter().map(|preset| preset.name)))

@@ -4,8 +4,8 @@ use core::fmt::Write;
 
 use firstflight_contract::Role;
 use firstflight_document::format::Section;
+use firstflight_document::reference::renew;
 use firstflight_document::reference::tables_with;
-pub use firstflight_document::reference::{renew, tables};
 use firstflight_host::stack::Pacing;
 
 use crate::format::{QUEUE, SECTIONS};

@@ -5,7 +5,6 @@
 use firstflight_contract::Role;
 use firstflight_document::quantity::PACKET_UNITS;
 use firstflight_document::schema::{any, described, kind, quantity, refer, schema_with};
-pub use firstflight_document::schema::{schema_of, schema_text};
 use firstflight_schemes::registry::SCHEMES;
 use firstflight_schemes::scheme::{Info, ParamKind};
 use serde_json::{Map, Value, json};

@@ -21,7 +21,7 @@ use crate::model::{
 };
 use crate::profile::Profile;
 use crate::read::flow::Reading;
-use crate::read::values::Values as _;
+use crate::read::values;
 use crate::scheme::SchemeSpec;
 
 /// Rows of keys, each `key: field of type, kind of the setter, row of the format, reading, text, draws`. A key without a field is a part
@@ -235,7 +235,7 @@ stack! {
                 "the stack's: twice `initial_window`",
                 "pace of the initial window, in a round-trip time, as a plan of the gateway has one: see below; at least `initial_window` and less than twice as much; only with `paced` and a handshake"
             )
-            => initial_pace: Option<u64> = at.optional("initial_pace", |item| item.window(at.payload))?, fixed,
+            => initial_pace: Option<u64> = at.optional("initial_pace", |item| values::window(item, at.payload))?, fixed,
             text flow.initial_pace.map(bytes);
 
         /// Whether the first two duplicate ACKs release a new packet each (RFC 3042).
@@ -291,7 +291,7 @@ stack! {
                 "`\"0 ms\"`",
                 "propagation of each flow beyond the network's, both ways together"
             )
-            => extra_rtt: Dist<Nanos> = at.value("extra_rtt", Dist::Fixed(Nanos::ZERO), |item| item.dist(Item::time))?, drawn,
+            => extra_rtt: Dist<Nanos> = at.value("extra_rtt", Dist::Fixed(Nanos::ZERO), |item| values::dist(item, Item::time))?, drawn,
             text Some(dist(flow.extra_rtt, time));
     }
 }

@@ -1,7 +1,8 @@
 //! Scenarios that name schemes outside the registry.
 
 use firstflight_contract::{Ack, Congestion, Control, Entry, Phase, Role, Step, slow_start};
-use firstflight_scenario::{Problem, Scenario, build, parse, parse_with};
+use firstflight_document::Problem;
+use firstflight_scenario::{Scenario, build, parse, parse_with};
 use firstflight_schemes::catalogue::Schemes;
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_schemes::scheme;

@@ -1,6 +1,7 @@
 //! The example of the command-line contract, and the scenario that it gives.
 
 use firstflight_contract::{Nanos, Rate};
+use firstflight_random::Dist;
 use firstflight_scenario::*;
 
 /// The contract's example.

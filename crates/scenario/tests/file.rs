@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use firstflight_scenario::{file, load};
+use firstflight_document::file;
+use firstflight_scenario::load;
 
 /// A folder of its own, removed at the end.
 struct Folder(PathBuf);

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{GRAPH, TRACE, contexts, extremes, invalid};
+use firstflight_document::Error;
 use firstflight_scenario::format::{Key, Kind, SECTIONS};
-use firstflight_scenario::{Error, Loaded, load};
+use firstflight_scenario::{Loaded, load};
 
 /// A file of its own for each test, beside the files that scenarios name.
 fn file(test: &str) -> PathBuf {

@@ -1,6 +1,7 @@
 //! Meaning of a scenario where its file does not state it.
 
 use firstflight_contract::Nanos;
+use firstflight_document::Problem;
 use firstflight_scenario::*;
 
 fn flow(size: &str, lines: &str) -> FlowGroup {

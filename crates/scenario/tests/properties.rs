@@ -1,7 +1,9 @@
 //! Quantities and whole scenarios that are written and read back are unchanged.
 
 use firstflight_contract::{Nanos, Rate};
-use firstflight_scenario::quantity::*;
+use firstflight_document::QuantityProblem;
+use firstflight_document::quantity::*;
+use firstflight_random::Dist;
 use firstflight_scenario::*;
 use proptest::prelude::*;
 

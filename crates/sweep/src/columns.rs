@@ -1,8 +1,9 @@
 //! Values that vary in a sweep, in its runs and in its table: the scheme and the size of the measured transfer, and the columns of the
 //! values of factors.
 
+use firstflight_random::Dist;
 use firstflight_results::{Column, Kind, Range, SweepRow, Table, Value};
-use firstflight_scenario::{Candidate, Dist, Network, Scenario, Threshold};
+use firstflight_scenario::{Candidate, Network, Scenario, Threshold};
 
 use super::unit::Unit;
 use super::{Axis, Error};

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
+use firstflight_document::clipped;
+use firstflight_document::file::read_text;
 use firstflight_results::{Table, parquet};
-use firstflight_scenario::clipped;
-use firstflight_scenario::file::read_text;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-pub use firstflight_scenario::Error;
+pub use firstflight_document::Error;
 
 /// An error at `place`: a file, a point of the sweep, a key. Line breaks in `problem` become spaces.
 pub fn wrong(place: impl AsRef<str>, problem: impl Display) -> Error {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use firstflight_scenario::{Network, Scenario, parse, seconds::Seconds};
+use firstflight_document::seconds::Seconds;
+use firstflight_scenario::{Network, Scenario, parse};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

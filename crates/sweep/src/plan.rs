@@ -2,10 +2,10 @@
 
 use std::ops::Range as Numbers;
 
+use firstflight_document::{nearest, seconds::Seconds};
+use firstflight_random::Dist;
 use firstflight_results::{Column, SweepRow, Table, Value};
-use firstflight_scenario::{
-    Candidate, Dist, FlowGroup, Network, Profile, Scenario, Source, limits, nearest, seconds::Seconds,
-};
+use firstflight_scenario::{Candidate, FlowGroup, Network, Profile, Scenario, Source, limits};
 
 use super::columns::{FactorColumn, assign, units};
 use super::grid::{CELLS, Grid, Replications};

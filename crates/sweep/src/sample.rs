@@ -5,7 +5,7 @@
 //! Two-Dimensional Projections", SIAM J. Sci. Comput. 30(5), 2008, in the order of I. Antonov and V. Saleev, 1979. Points for
 //! Sobol indices: A. Saltelli et al., "Variance based sensitivity analysis of model output", Comput. Phys. Commun. 181(2), 2010.
 
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 
 /// Largest number of dimensions of the sequence.
 pub(super) const DIMENSIONS: usize = 21;

@@ -1,6 +1,6 @@
 //! Keys of a scenario, set and removed by path.
 
-use firstflight_scenario::nearest;
+use firstflight_document::nearest;
 use toml::{Table, Value};
 
 use super::{Error, wrong};

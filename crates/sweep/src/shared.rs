@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use firstflight_scenario::file::open;
+use firstflight_document::file::open;
 
 /// End of the names of files that are being written.
 const TEMPORARY: &str = ".part";

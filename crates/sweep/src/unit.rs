@@ -1,7 +1,7 @@
 //! Values of factors as numbers with a unit, for columns and for ranges.
 
 use firstflight_contract::{Nanos, Rate};
-use firstflight_scenario::quantity::{
+use firstflight_document::quantity::{
     Amount, Depth, parse_depth, parse_rate, parse_time, show_bytes, show_rate, show_time,
 };
 use toml::Value;

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use firstflight::Progress;
 use firstflight_contract::Nanos;
+use firstflight_document::quantity::parse_time;
+use firstflight_document::quoted;
+use firstflight_document::seconds::Seconds;
 use firstflight_hosts::progress::Silent;
-use firstflight_scenario::quantity::parse_time;
-use firstflight_scenario::quoted;
-use firstflight_scenario::seconds::Seconds;
 
 use super::{Work, jobs};
 use crate::failure::{Failure, wrong_at};

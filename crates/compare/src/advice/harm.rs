@@ -9,8 +9,9 @@ mod ratio;
 mod scene;
 mod settle;
 
+use firstflight_document::Error;
 use firstflight_results::Harm;
-use firstflight_scenario::{Candidate, Error};
+use firstflight_scenario::Candidate;
 
 use crate::{Bench, go_on};
 use firstflight_hosts::parallel::try_map;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use firstflight_contract::{Nanos, Rate};
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_scenario::{
     Endpoints, FlowGroup, Graph, Limit, Link, LinkTrace, Network, Node, Queue, Scenario, Schedule, Start,
     limits,

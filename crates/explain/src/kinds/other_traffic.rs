@@ -1,7 +1,8 @@
 //! Other connections at the bottleneck.
 
 use firstflight_contract::Nanos;
-use firstflight_scenario::{Dist, FlowGroup, SchemeSpec, Start};
+use firstflight_random::Dist;
+use firstflight_scenario::{FlowGroup, SchemeSpec, Start};
 
 use super::draft::{Base, Draft, packets};
 use super::{FEW, Opening, Path, uniform};

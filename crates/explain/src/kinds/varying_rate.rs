@@ -1,7 +1,7 @@
 //! Rate that varies, as of a cellular link.
 
 use firstflight_contract::{Nanos, Rate};
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_scenario::{LinkTrace, Schedule, limits};
 
 use super::draft::{Base, Draft, packets, trace};

@@ -2,9 +2,9 @@
 //! percentage points more than chance gives. The rules know the queue only by round trips, so that no share is exactly right.
 
 use firstflight_contract::{Nanos, Rate};
-use firstflight_net::random::Stream;
+use firstflight_document::quantity::Amount;
+use firstflight_random::Stream;
 use firstflight_scenario::build::{Flow, Path};
-use firstflight_scenario::quantity::Amount;
 use firstflight_scenario::{Candidate, Limit, Profile, Scenario, limits};
 
 use super::super::range::Range;

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use firstflight_capture::{Capture, Next, Reader, first_packet_time, unpacked_head};
 use firstflight_compare::is_capture;
+use firstflight_document::{Error, file};
 use firstflight_hosts::progress::Progress;
 use firstflight_results::InputFile;
-use firstflight_scenario::{Error, file};
 use sha2::{Digest, Sha256};
 
 use super::rings::{self, Ring, ring};

@@ -8,9 +8,10 @@ use std::io;
 use std::path::Path;
 
 use firstflight_compare::{Input, Known};
+use firstflight_document::{Error, nearest};
 use firstflight_hosts::progress::Progress;
+use firstflight_scenario::load_with;
 use firstflight_scenario::preset::{PRESETS, preset};
-use firstflight_scenario::{Error, load_with, nearest};
 use firstflight_schemes::catalogue::Schemes;
 
 pub use captures::{STANDARD_INPUT, head, is_one, names_captures, read};

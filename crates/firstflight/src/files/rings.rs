@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use firstflight_capture::first_packet_time;
 use firstflight_contract::Nanos;
-use firstflight_scenario::file;
+use firstflight_document::file;
 
 /// Endings of compressed captures.
 const PACKED: [&str; 2] = [".gz", ".zst"];

@@ -13,7 +13,7 @@ mod wires;
 pub use clusters::Site;
 
 use firstflight_contract::{Nanos, Signals};
-use firstflight_net::random::Stream;
+use firstflight_random::Stream;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{FlowGroup, Profile, Scenario, Source, limits};
 use firstflight_sim::config::{FlowConfig, Network, Sharing, UdpConfig};

@@ -54,7 +54,7 @@ pub(super) fn quantile(p: f64) -> Nanos {
 
 #[cfg(test)]
 mod tests {
-    use firstflight_scenario::seconds::Seconds;
+    use firstflight_document::seconds::Seconds;
 
     use super::*;
 

@@ -1,8 +1,9 @@
 //! Random times of a run: starts, pauses and on-periods of traffic.
 
 use firstflight_contract::Nanos;
-use firstflight_net::random::Stream;
-use firstflight_scenario::{Dist, FlowGroup, Start, UdpSource, limits};
+use firstflight_random::Dist;
+use firstflight_random::Stream;
+use firstflight_scenario::{FlowGroup, Start, UdpSource, limits};
 
 use super::room::{PERIOD, Room};
 use crate::draw::draw;

@@ -1,8 +1,9 @@
 //! Connections of a group: start, endpoints, and the writes of the application.
 
 use firstflight_contract::Nanos;
-use firstflight_net::random::Stream;
-use firstflight_scenario::{Dist, Endpoints, FlowGroup, Interval, Pages, Source};
+use firstflight_random::Dist;
+use firstflight_random::Stream;
+use firstflight_scenario::{Endpoints, FlowGroup, Interval, Pages, Source};
 use firstflight_sim::sender::app::{AppConfig, Clock};
 
 use super::room::{CONNECTION, Room, WRITE};

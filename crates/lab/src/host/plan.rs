@@ -1,9 +1,9 @@
 //! The settings of the kernel that a scenario asks for, and the refusal of what the kernel cannot do.
 
 use firstflight_contract::{Nanos, Rate};
+use firstflight_document::quantity::show_rate;
 use firstflight_hosts::host::Refusal;
 use firstflight_hosts::network::{Built, place};
-use firstflight_scenario::quantity::show_rate;
 use firstflight_scenario::{
     DataInSyn, Direction, Endpoints, FlowGroup, Growth, IdleRestart, Network, Packet, PartialAcks, Path,
     Profile, Queue, Reads, Receiver, Recovery, Scenario,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use firstflight_contract::{Nanos, StartupExit, Trigger};
+use firstflight_document::seconds::Seconds;
 use firstflight_host::replay::{Event, Record};
 use firstflight_hosts::host::Refusal;
 use firstflight_hosts::trace::record::{self, FlowRecording, Metrics};
 use firstflight_quic::Log;
 use firstflight_quic::transfer::{Credentials, Datagram, EcnCodepoint, Peer, Served, Settings};
 use firstflight_results::SampleRow;
-use firstflight_scenario::seconds::Seconds;
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::outcome::FlowOutcome;
 

@@ -1,9 +1,9 @@
 //! A sender over time: its registers after its ACKs, and its packets as the emulator saw them.
 
 use firstflight_contract::Nanos;
+use firstflight_document::seconds::Seconds;
 use firstflight_hosts::trace::record::{AckArrival, Data, Event, FlowRecording, METRICS_EVERY, Metrics};
 use firstflight_results::SampleRow;
-use firstflight_scenario::seconds::Seconds;
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::packet::Blocks;
 

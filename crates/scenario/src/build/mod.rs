@@ -41,9 +41,7 @@ pub use tables::*;
 
 use crate::model::Scenario;
 use crate::read::read;
-use firstflight_document::Error;
-use firstflight_document::Source;
-use firstflight_document::{Tree, Value};
+use firstflight_document::{Error, Source, Tree, Value};
 
 impl Scenario {
     /// A builder of a scenario.

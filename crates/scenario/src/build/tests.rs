@@ -9,9 +9,10 @@ use crate::format::{self, Section};
 use crate::model::{self, Limit};
 use crate::read::parse_in;
 use crate::scheme::{BUILT_IN, SchemeSpec};
-use crate::{Dist, Profile, Recovery, preset};
+use crate::{Profile, Recovery, preset};
 use firstflight_document::Node as TreeNode;
 use firstflight_document::quantity::{Amount, Depth};
+use firstflight_random::Dist;
 
 /// A builder whose setters can be called by name.
 trait ByName: Sized {

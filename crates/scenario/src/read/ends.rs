@@ -3,8 +3,7 @@
 use super::graph::called;
 use super::topology::Traffic;
 use crate::model::{Direction, Endpoints, Graph, Network};
-use firstflight_document::Error;
-use firstflight_document::Table;
+use firstflight_document::{Error, Table};
 
 /// Endpoints of a `[[flow]]`; in a graph, the topology has the defaults of `from` and `to`.
 pub(super) fn endpoints(

@@ -3,16 +3,15 @@
 use firstflight_contract::Nanos;
 
 use super::scheme;
-use super::values::Values;
+use super::values;
 use crate::format;
 use crate::limits;
 use crate::model::{Endpoints, FlowGroup, Growth, OnOff, Packet, PartialAcks, Processor, Reads, UdpSource};
 use crate::profile::{InitialWindow, Profile, Stack};
 use crate::scheme::SchemeSpec;
 use crate::stack;
-use firstflight_document::Error;
 use firstflight_document::quantity::show_time;
-use firstflight_document::{Item, Table};
+use firstflight_document::{Error, Item, Table};
 
 /// Smallest packet of QUIC on the wire: a datagram of 1200 bytes (RFC 9000 section 14) behind the headers of IPv4 and UDP.
 const SMALLEST_QUIC: u32 = 1228;
@@ -106,11 +105,9 @@ impl<'a> Reading<'a> {
 
     /// A window; none if it is absent or unlimited.
     pub(crate) fn window(&self, key: &str) -> Result<Option<u64>, Error> {
-        self.value(
-            key,
-            None,
-            |item| if item.is_word() { Ok(None) } else { item.window(self.payload).map(Some) },
-        )
+        self.value(key, None, |item| {
+            if item.is_word() { Ok(None) } else { values::window(item, self.payload).map(Some) }
+        })
     }
 
     /// A part of the retransmission timeout, at most the largest timeout of the stack.
@@ -133,7 +130,7 @@ impl<'a> Reading<'a> {
         self.value("initial_window", self.stack.initial_window.bytes(self.payload), |item| {
             match item.value().as_str().and_then(InitialWindow::from_word) {
                 Some(rule) => Ok(rule.bytes(self.payload)),
-                None => item.window(self.payload),
+                None => values::window(item, self.payload),
             }
         })
     }
@@ -221,7 +218,7 @@ pub(super) fn udp(
 ) -> Result<UdpSource, Error> {
     let on_off = |item: Item<'_>| {
         let table = item.table(&format::ON_OFF)?;
-        let period = |key| table.need(key)?.dist(Item::time);
+        let period = |key| values::dist(&table.need(key)?, Item::time);
         Ok::<_, Error>(OnOff { on: period("on")?, off: period("off")? })
     };
     let size = table.get("size").map_or(Ok(packet.size), |item| datagram(&item, packet))?;

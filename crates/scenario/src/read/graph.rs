@@ -1,12 +1,11 @@
 //! Graphs that the file lists: nodes, links, and names of nodes in flows.
 
 use super::hop::{access, hop, reorder, shaper, supply};
-use super::values::Values;
+use super::values;
 use crate::format;
 use crate::limits;
 use crate::model::{Graph, Link, Node, Packet};
-use firstflight_document::{Error, Problem, nearest};
-use firstflight_document::{Item, Table};
+use firstflight_document::{Error, Item, Problem, Table, nearest};
 
 pub(super) fn graph_of(root: &Table<'_>, packet: Packet) -> Result<Graph, Error> {
     let mut names: Vec<&str> = vec![];
@@ -54,7 +53,7 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
     let hop = hop(table, packet, None)?;
     let both = table.get("both").map_or(Ok(false), |item| item.flag())?;
     let back = if both { "-back" } else { "" };
-    let name = table.get("name").map(|item| item.link_name(back)).transpose()?;
+    let name = table.get("name").map(|item| values::link_name(&item, back)).transpose()?;
     let (rate, trace) = supply(table)?;
     let there = Link {
         name: name.map_or_else(|| format!("{}-{}", nodes[from], nodes[to]), String::from),

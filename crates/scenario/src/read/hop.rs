@@ -3,14 +3,13 @@
 use firstflight_contract::Rate;
 use firstflight_net::queue::settings::{Conflict, Field, Key, Needed};
 
-use super::values::Values;
+use super::values;
 use crate::format;
 use crate::limits;
 use crate::model::{Limit, Packet, Queue, Reorder, Shaper};
 use crate::trace::LinkTrace;
-use firstflight_document::Error;
 use firstflight_document::quantity::show_bytes;
-use firstflight_document::{Item, Table};
+use firstflight_document::{Error, Item, Table};
 
 /// Default rate of access links: ten times the rate behind them, or the largest rate of the format.
 pub(super) fn usual_access(fastest: Rate) -> Rate {
@@ -23,7 +22,7 @@ pub(super) fn supply(table: &Table<'_>) -> Result<(Rate, Option<LinkTrace>), Err
     if table.get("rate").is_some() {
         return Err(item.invalid("the rate is given twice").expecting("only one of rate and trace"));
     }
-    let trace = item.trace()?;
+    let trace = values::trace(&item)?;
     Ok((trace.schedule.mean(), Some(trace)))
 }
 
@@ -53,7 +52,7 @@ pub(super) fn hop_or(
 ) -> Result<Hop, Error> {
     let (loss, loss_burst) = table.get("loss").map_or(Ok((0.0, 1.0)), |item| self::loss(&item))?;
     Ok(Hop {
-        buffer: table.get("buffer").map_or(Ok(usual), |item| item.buffer(packet.size, bdp))?,
+        buffer: table.get("buffer").map_or(Ok(usual), |item| values::buffer(&item, packet.size, bdp))?,
         queue: table.get("queue").map_or(Ok(Queue::DropTail), |item| queue(&item, packet, bdp))?,
         loss,
         loss_burst,
@@ -146,7 +145,7 @@ fn set(field: Field<'_>, item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> R
         Field::Bytes(bytes) => *bytes = item.bytes()?,
         Field::Size(size) => *size = Some(size_of_packet(item)?),
         Field::Rate(rate) => *rate = item.rate()?,
-        Field::Threshold(threshold) => *threshold = item.threshold(packet.size, bdp)?,
+        Field::Threshold(threshold) => *threshold = values::threshold(item, packet.size, bdp)?,
         Field::Count(count) => *count = item.integer()? as u32,
     }
     Ok(())

@@ -20,11 +20,8 @@ use crate::limits;
 use crate::model::{FlowGroup, Packet, Scenario};
 use crate::profile::Profile;
 use crate::scheme::BUILT_IN;
-use firstflight_document::Places;
-use firstflight_document::Tree;
 use firstflight_document::file::read_text;
-use firstflight_document::{Error, Problem};
-use firstflight_document::{Source, Table};
+use firstflight_document::{Error, Places, Problem, Source, Table, Tree};
 
 /// A scenario and the places of its keys in the file.
 #[derive(Clone, Debug, PartialEq)]

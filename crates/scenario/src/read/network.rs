@@ -5,8 +5,7 @@ use super::hop::{access, hop, reorder, shaper, supply};
 use super::topology::{self, Traffic};
 use crate::format;
 use crate::model::{Network, Packet, Path};
-use firstflight_document::Error;
-use firstflight_document::Table;
+use firstflight_document::{Error, Table};
 
 pub(super) fn read<'a>(root: &Table<'a>, packet: Packet) -> Result<(Network, Traffic<'a>), Error> {
     let graph = root.get("node").or_else(|| root.get("link"));

@@ -3,20 +3,19 @@
 use firstflight_contract::Role;
 use firstflight_schemes::scheme::{Param, ParamKind, Value};
 
-use super::values::{Values, schemes};
 use crate::profile::Stack;
-use crate::scheme::{PhaseSpec, SchemeSpec, labels_with, parse_phases_with};
+use crate::scheme::{BUILT_IN, PhaseSpec, SchemeSpec, labels_with, parse_phases_with};
 use firstflight_document as tree;
 use firstflight_document::quantity::{Amount, parse_amount, parse_rate, parse_time};
-use firstflight_document::{Error, Problem, QuantityProblem, nearest};
-use firstflight_document::{Item, Table};
+use firstflight_document::{Error, Item, Problem, QuantityProblem, Table, nearest};
 
 const STARTUP: &[Role] = &[Role::Startup, Role::Standalone];
 const AVOIDANCE: &[Role] = &[Role::Avoidance];
 
 pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error> {
     let default = |label, roles| {
-        PhaseSpec::find(schemes(table), label, roles).map_err(|error| table.fail(error.problem.clone()))
+        PhaseSpec::find(table.known().unwrap_or(BUILT_IN), label, roles)
+            .map_err(|error| table.fail(error.problem.clone()))
     };
     let startup = table.get("startup");
     let mut chain = startup.as_ref().map_or(Ok(vec![]), |item| phases(item, STARTUP))?;
@@ -83,7 +82,7 @@ fn with_parameters(item: &Item<'_>, roles: &'static [Role]) -> Result<PhaseSpec,
 }
 
 fn labelled(item: &Item<'_>, roles: &'static [Role]) -> Result<Vec<PhaseSpec>, Error> {
-    let schemes = item.schemes();
+    let schemes = item.known().unwrap_or(BUILT_IN);
     let phases = parse_phases_with(item.text()?, roles, schemes).map_err(|error| {
         let near = match &error.problem {
             Problem::UnknownName { name, .. } => nearest(name, labels_with(schemes, roles)),
@@ -103,7 +102,7 @@ fn in_role(item: &Item<'_>, phases: Vec<PhaseSpec>, roles: &'static [Role]) -> R
 }
 
 fn labels(item: &Item<'_>, roles: &'static [Role]) -> String {
-    format!("one of: {}", labels_with(item.schemes(), roles).collect::<Vec<_>>().join(", "))
+    format!("one of: {}", labels_with(item.known().unwrap_or(BUILT_IN), roles).collect::<Vec<_>>().join(", "))
 }
 
 fn set(phase: &mut PhaseSpec, name: &str, item: &Item<'_>) -> Result<(), Error> {

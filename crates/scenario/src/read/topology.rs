@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firstflight_contract::{Nanos, Rate};
 
 use super::hop::{Hop, access, hop, hop_or, usual_access};
-use super::values::Values;
+use super::values;
 use crate::format;
 use crate::limits;
 use crate::model::{Endpoints, Graph, Limit, Link, Node, Packet};
@@ -13,8 +13,7 @@ use crate::topology::flat::{Chance, Level};
 use crate::topology::graphml::{self, Place};
 use crate::topology::transit_stub::TransitStub;
 use firstflight_document::quantity::show_time;
-use firstflight_document::{Error, Problem};
-use firstflight_document::{Item, Table};
+use firstflight_document::{Error, Item, Problem, Table};
 use firstflight_random::Dist;
 use firstflight_random::Stream;
 
@@ -169,7 +168,7 @@ fn graphml<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<'a>)
     let rate_of = |key| table.get(key).map(|item| item.rate()).transpose();
     let (rate, access_rate) = (rate_of("rate")?, rate_of("access_rate")?);
     let delay = table.get("delay").map(|item| item.time()).transpose()?;
-    let (text, named) = item.attached()?;
+    let (text, named) = values::attached(&item)?;
     let drawing = graphml::parse(&text, &named)?;
 
     let mut fastest: BTreeMap<usize, Rate> = BTreeMap::new();
@@ -254,7 +253,7 @@ fn transit_stub<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
     let rate = table.get("rate").map_or(Ok(Rate(10_000_000)), |item| item.rate())?;
     let shared = hop_or(table, packet, None, Limit::Packets(50))?;
     let delay = match table.get("delay") {
-        Some(item) => item.dist(Item::time)?,
+        Some(item) => values::dist(&item, Item::time)?,
         None => Dist::Fixed(Nanos::from_millis(10)),
     };
 

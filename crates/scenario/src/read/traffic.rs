@@ -2,12 +2,11 @@
 
 use firstflight_contract::Nanos;
 
-use super::values::Values;
+use super::values;
 use crate::format;
 use crate::limits;
 use crate::model::{FlowGroup, Interval, Packet, Pages, Rounds, Source, Start};
-use firstflight_document::Error;
-use firstflight_document::{Item, Table};
+use firstflight_document::{Error, Item, Table};
 use firstflight_random::Dist;
 
 /// A group of `[[flow]]`: its stack, and the transfers of the table.
@@ -25,7 +24,7 @@ pub(super) fn transfers(
             Some(item) if !item.is_word() => Some(size(&item, &stack, packet)?),
             _ => None,
         },
-        lifetime: table.get("lifetime").map(|item| item.dist(Item::time)).transpose()?,
+        lifetime: table.get("lifetime").map(|item| values::dist(&item, Item::time)).transpose()?,
         parallel: table.get("parallel").map_or(Ok(1), |item| item.integer())? as u32,
         rounds: table.get("rounds").map(|item| rounds(&item)).transpose()?,
         ..stack
@@ -54,7 +53,7 @@ pub(super) fn telnet(
     duration: Option<Nanos>,
 ) -> Result<FlowGroup, Error> {
     let interval = match table.get("interval") {
-        Some(item) if item.value().as_table().is_some() => Interval::Law(item.dist(Item::time)?),
+        Some(item) if item.value().as_table().is_some() => Interval::Law(values::dist(&item, Item::time)?),
         Some(item) => item.word().map(|_| Interval::Tcplib)?,
         None => Interval::Tcplib,
     };
@@ -63,7 +62,7 @@ pub(super) fn telnet(
         count: Some(table.get("count").map_or(Ok(1), |item| item.integer())? as u32),
         start: table.get("start").map_or(Ok(Start::At(Nanos::ZERO)), |item| start(&item))?,
         size: Some(table.get("size").map_or(Ok(one), |item| size(&item, &stack, packet))?),
-        lifetime: table.get("lifetime").map(|item| item.dist(Item::time)).transpose()?,
+        lifetime: table.get("lifetime").map(|item| values::dist(&item, Item::time)).transpose()?,
         source: Source::Telnet(interval),
         ..stack
     };
@@ -77,7 +76,7 @@ pub(super) fn web(table: &Table<'_>, stack: FlowGroup, packet: Packet) -> Result
     let number = |key| table.get(key).map_or(Ok(1), |item| item.integer()).map(|n| n as u32);
     let gap = |key, usual| {
         let usual = Dist::Exponential(Nanos::from_millis(usual));
-        table.get(key).map_or(Ok(usual), |item| item.dist(Item::time))
+        table.get(key).map_or(Ok(usual), |item| values::dist(&item, Item::time))
     };
     let payload: u64 = packet.payload(stack.profile).into();
     let objects = Dist::ParetoII { mean: 4.0, shape: 1.5 };
@@ -85,7 +84,7 @@ pub(super) fn web(table: &Table<'_>, stack: FlowGroup, packet: Packet) -> Result
     let source = Source::Web(Pages {
         pages: number("pages")?,
         page_gap: gap("page_gap", 500)?,
-        objects: table.get("objects").map_or(Ok(objects), |item| item.dist(Item::number))?,
+        objects: table.get("objects").map_or(Ok(objects), |item| values::dist(&item, Item::number))?,
         object_gap: gap("object_gap", 50)?,
         persistent: table.get("connections").map(|item| item.word()).transpose()? == Some("persistent"),
     });
@@ -142,7 +141,7 @@ fn ends(
 }
 
 fn size(item: &Item<'_>, stack: &FlowGroup, packet: Packet) -> Result<Dist<u64>, Error> {
-    item.dist(|item| item.transfer(packet.payload(stack.profile)))
+    values::dist(item, |item| values::transfer(item, packet.payload(stack.profile)))
 }
 
 fn rounds(item: &Item<'_>) -> Result<Rounds, Error> {

@@ -8,10 +8,9 @@ use super::columns::{Columns, MEGABITS, RateUnit, SECONDS, TimeUnit};
 use super::columns::{is_other_time, is_rate, is_time, is_unclear, rate_unit, time_unit};
 use super::lines::{Lines, unlike};
 use crate::limits;
-use firstflight_document::calendar;
 use firstflight_document::quantity::{show_rate, show_time};
 use firstflight_document::seconds::Seconds;
-use firstflight_document::{Error, Problem, clipped, nearest, token};
+use firstflight_document::{Error, Problem, calendar, clipped, nearest, token};
 
 const PAIR: &str = "seconds and Mbit/s, such as 0.5,12.5";
 const PAIR_OR_NAMES: &str =

@@ -6,8 +6,9 @@ mod network;
 mod traffic;
 
 use firstflight_contract::Role;
+use firstflight_document::{Error, Problem};
+use firstflight_scenario::parse;
 use firstflight_scenario::scheme::labels_of;
-use firstflight_scenario::{Error, Problem, parse};
 
 /// Line number, replacement text, and message; `{startup}` and `{avoidance}` are the registered labels.
 type Case = (usize, &'static str, &'static str);

@@ -1,7 +1,7 @@
 //! The keys of a grid. The reader looks them up here, and the reference is made of the same rows.
 
+use firstflight_document::format::{Absent, Key, Kind, Range, Section, Type};
 use firstflight_scenario::Profile;
-use firstflight_scenario::format::{Absent, Key, Kind, Range, Section, Type};
 
 use super::super::sample::DIMENSIONS;
 use super::{CELLS, MEASURES, REPLICATIONS};

@@ -4,11 +4,11 @@ mod format;
 
 use std::collections::BTreeMap;
 
-use firstflight_scenario::document::{self, Item, Table};
+use firstflight_document::quantity::{parse_bytes, show_bytes};
+use firstflight_document::{Error, Item, Problem, Table, nearest, quoted, reference, schema};
 use firstflight_scenario::preset::PRESETS;
-use firstflight_scenario::quantity::{parse_bytes, show_bytes};
 use firstflight_scenario::scheme::BUILT_IN;
-use firstflight_scenario::{Candidate, Error, Problem, Profile, nearest, quoted, reference, schema};
+use firstflight_scenario::{Candidate, Profile};
 use toml::Value;
 
 use super::sample::{Sampler, Spread};
@@ -149,7 +149,7 @@ impl Grid {
     ) -> Result<Self, Error> {
         // Once with the places of all keys, and once for values that are no quantity of the grid's own.
         let mut raw = text.parse::<toml::Table>().unwrap_or_default();
-        document::read(text, file, &format::ROOT, |root| read(root, &mut raw, file, open))
+        firstflight_document::read(text, file, &format::ROOT, |root| read(root, &mut raw, file, open))
     }
 
     /// The grid as text that names no other file. Equal grids have equal texts, and [`Grid::parse`] reads the text back.

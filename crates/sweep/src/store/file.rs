@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use firstflight_scenario::file::open;
+use firstflight_document::file::open;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

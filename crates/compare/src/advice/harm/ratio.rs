@@ -85,7 +85,7 @@ impl Ratios {
 
 #[cfg(test)]
 mod tests {
-    use firstflight_net::random::Stream;
+    use firstflight_random::Stream;
 
     use super::*;
 

@@ -6,10 +6,11 @@
 use std::collections::VecDeque;
 
 use firstflight_contract::Nanos;
+use firstflight_document::Error;
+use firstflight_random::Dist;
 use firstflight_results::RunResult;
 use firstflight_scenario::{
-    Candidate, Dist, Endpoints, Error, FlowGroup, Graph, Limit, Link, Network, Rounds, Scenario, SchemeSpec,
-    Start, limits,
+    Candidate, Endpoints, FlowGroup, Graph, Limit, Link, Network, Rounds, Scenario, SchemeSpec, Start, limits,
 };
 
 use crate::Bench;

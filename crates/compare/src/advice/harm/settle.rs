@@ -14,8 +14,9 @@
 //! A bystander that waits for a timeout in one replication of dozens decides on its harm, and fewer replications may have none: their
 //! interval is then narrow, and wrong. A candidate is therefore not within the limit before it has [`CONFIRMED`] replications.
 
+use firstflight_document::Error;
 use firstflight_results::Harm;
-use firstflight_scenario::{Candidate, Error};
+use firstflight_scenario::Candidate;
 
 use super::ratio::{Ratio, Ratios};
 use super::{AtSize, Bystanders};

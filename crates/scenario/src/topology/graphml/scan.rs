@@ -1,7 +1,6 @@
 //! A look at the text before the parser has it: the parser needs stack for each level, and expands entities.
 
-use firstflight_document::Error;
-use firstflight_document::position;
+use firstflight_document::{Error, position};
 
 /// Elements within elements that are read; the parser needs stack for each level.
 pub(super) const DEEPEST: usize = 256;

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use firstflight_capture::{Capture, Next, Reader, first_packet_time, read};
 use firstflight_compare::{Input, Known, compare};
+use firstflight_document::seconds::Seconds;
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
 use firstflight_hosts::stats::quantile;
 use firstflight_results::{CompareReport, Comparison, InputFile, PathResult, Recommended, SchemeResult};
-use firstflight_scenario::seconds::Seconds;
 
 use crate::controls::{Ask, Controls, request};
 use crate::truth::{Transfer, TruePath};
