@@ -121,7 +121,7 @@ fn impossible_graphs_are_refused() {
         (
             "queue = { kind = \"red\", min = \"2.5 packets\", max = \"10 KB\", ecn = true }",
             "queue = \"red\"",
-            "graph.toml:26:9: link[1].queue = \"red\": a single link has no BDP, so RED needs min and max: give them in a table",
+            "graph.toml:26:9: link[1].queue = \"red\": a single link has no BDP, so red needs min and max: give them in a table",
         ),
         (
             "[[udp]]",

@@ -116,8 +116,13 @@ fn queue(item: &Item<'_>, packet: Packet, bdp: Option<u64>) -> Result<Queue, Err
         |key: &Key| key.needed == Needed::Always || key.needed == Needed::WithoutBdp && bdp.is_none();
     let names: Vec<_> = own.iter().filter(|key| needed(key)).map(|key| key.name).collect();
     if !names.is_empty() && table.is_none() {
+        let cause = if own.iter().any(|key| key.needed == Needed::Always) {
+            ""
+        } else {
+            "a single link has no BDP, so "
+        };
         let names = names.join(" and ");
-        return Err(item.invalid(format!("{label} needs {names} here: give them in a table")));
+        return Err(item.invalid(format!("{cause}{label} needs {names}: give them in a table")));
     }
     for (key, field) in queue.fields() {
         match (given(key.name), &table) {
