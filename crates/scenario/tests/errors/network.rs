@@ -254,7 +254,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = { kind = \"red\", minimum = \"0.3 BDP\" }",
-        "base.toml:7:25: path.queue.minimum = \"0.3 BDP\": no such key; expected one of: kind, min, max, weight, max_p, gentle, ecn, mean_packet, target, interval, quantum, flows, threshold, share, alpha, beta, gamma, utilization, rate, burst",
+        "base.toml:7:25: path.queue.minimum = \"0.3 BDP\": no such key; expected one of: kind, min, max, weight, max_p, gentle, ecn, mean_packet, rate, burst, target, interval, quantum, flows, threshold, share, alpha, beta, gamma, utilization",
     ),
     (
         6,
