@@ -134,6 +134,10 @@ fn fast_convergence_gives_up_307_of_2048_of_a_window_that_did_not_come_back() {
         flow.control.cwnd = 90 * MSS;
         flow.congestion(Trigger::Loss);
         assert_eq!(flow.cubic.w_max, w_max);
+        // One that came back exactly is no smaller one: the kernel asks for less than the last maximum.
+        flow.control.cwnd = w_max * MSS;
+        flow.congestion(Trigger::Loss);
+        assert_eq!(flow.cubic.w_max, w_max);
     }
 }
 
@@ -250,6 +254,17 @@ fn on_a_short_path_the_window_gains_8_fifteenths_of_a_segment_a_round_trip() {
     flow.congestion(Trigger::Loss);
     flow.rounds(150, 1);
     assert!((90..=94).contains(&flow.window()), "{}", flow.window());
+}
+
+#[test]
+fn a_window_behind_that_of_a_reno_flow_makes_up_the_whole_distance_in_a_round_trip() {
+    // 30 segments behind at 100: a segment for each 100/30 = 3 acknowledged. A curve that asks for more keeps its own count.
+    let mut flow = Flow::new(100, 100);
+    for (count, expected) in [(1000, 3), (2, 2)] {
+        (flow.cubic.count, flow.cubic.reno_window, flow.cubic.reno_credit) = (count, 130, 0);
+        flow.cubic.keep_up_with_reno(100);
+        assert_eq!(flow.cubic.count, expected);
+    }
 }
 
 #[test]
