@@ -222,12 +222,30 @@ impl Gateway {
         self.knowledge.settings.overrides.retain(|(other, _)| *other != prefix);
         self.knowledge.settings.overrides.extend(order.map(|order| (prefix, order)));
         self.knowledge.orders.set(prefix, order);
-        for at in 0..self.table.len() {
-            if prefix.contains(&self.table.at(at).prefix()) {
-                self.review(at, out);
-            }
+        for at in self.within(&prefix) {
+            self.review(at, out);
         }
         self.observe_only(begin, out);
+    }
+
+    /// Positions of the prefixes that this one contains. Those of a narrow one are looked up, rather than found among a million.
+    fn within(&self, prefix: &Prefix) -> Vec<usize> {
+        let Settings { bits, split, .. } = self.knowledge.settings;
+        let first = prefix.first();
+        let lengths = [Some(bits), split].into_iter().flatten().map(|bits| of_family(first, bits));
+        let lengths: Vec<_> = lengths.filter(|length| *length >= prefix.length()).collect();
+        let parts =
+            |length: &u8| 1_usize.checked_shl((length - prefix.length()).into()).unwrap_or(usize::MAX);
+        let all = lengths.iter().map(parts).fold(0, usize::saturating_add);
+        if all >= self.table.len() {
+            let inside = |at: &usize| prefix.contains(&self.table.at(*at).prefix());
+            return (0..self.table.len()).filter(inside).collect();
+        }
+        let parts = lengths.iter().flat_map(|length| prefix.parts(*length));
+        let mut found: Vec<_> = parts.filter_map(|part| self.table.find(&part)).collect();
+        // In the order of the table, as a search through it finds them.
+        found.sort_unstable();
+        found
     }
 
     /// Takes the rules of `wanted` that may change while it runs, and answers with those that differed: see [`Settings::adopt`].

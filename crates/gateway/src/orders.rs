@@ -4,6 +4,7 @@
 //! counts until it is released; then that of the file counts again. Of several prefixes that cover an address the longest one counts,
 //! wherever its order comes from. An order that the present limits do not allow stays in the book, and does not count.
 
+use core::cmp::Reverse;
 use core::fmt;
 use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,14 +22,14 @@ pub const MOST_ORDERS: usize = 10_000;
 #[derive(Clone, Debug, Default)]
 pub struct Orders {
     by_prefix: BTreeMap<Prefix, Override>,
-    /// Lengths of the prefixes, IPv4 and IPv6, longest first.
-    lengths: [Vec<u8>; 2],
+    /// Orders of each length, of IPv4 and of IPv6, longest first.
+    lengths: [BTreeMap<Reverse<u8>, u32>; 2],
 }
 
 impl FromIterator<(Prefix, Override)> for Orders {
     fn from_iter<T: IntoIterator<Item = (Prefix, Override)>>(orders: T) -> Self {
-        let mut all = Self { by_prefix: orders.into_iter().collect(), ..Self::default() };
-        all.measure();
+        let mut all = Self::default();
+        orders.into_iter().for_each(|(prefix, order)| all.set(prefix, Some(order)));
         all
     }
 }
@@ -36,11 +37,17 @@ impl FromIterator<(Prefix, Override)> for Orders {
 impl Orders {
     /// Sets or ends the order for a prefix.
     pub fn set(&mut self, prefix: Prefix, order: Option<Override>) {
-        match order {
+        let before = match order {
             Some(order) => self.by_prefix.insert(prefix, order),
             None => self.by_prefix.remove(&prefix),
         };
-        self.measure();
+        let (was, is) = (before.is_some(), order.is_some());
+        let lengths = &mut self.lengths[usize::from(!prefix.is_v4())];
+        let count = lengths.entry(Reverse(prefix.length())).or_default();
+        *count = *count + u32::from(is) - u32::from(was);
+        if *count == 0 {
+            lengths.remove(&Reverse(prefix.length()));
+        }
     }
 
     /// The order for the longest prefix that contains this one.
@@ -51,22 +58,15 @@ impl Orders {
     /// The longest prefix with an order that contains this one, and that order.
     pub fn covering(&self, prefix: &Prefix) -> Option<(Prefix, Override)> {
         let lengths = &self.lengths[usize::from(!prefix.is_v4())];
-        let covering = lengths.iter().filter(|length| **length <= prefix.length());
-        covering
-            .map(|length| Prefix::around(prefix.first(), *length))
+        lengths
+            .range(Reverse(prefix.length())..)
+            .map(|(Reverse(length), _)| Prefix::around(prefix.first(), *length))
             .find_map(|at| self.by_prefix.get(&at).map(|order| (at, *order)))
     }
 
     /// All of them, by prefix.
     pub fn iter(&self) -> impl Iterator<Item = (Prefix, Override)> + '_ {
         self.by_prefix.iter().map(|(prefix, order)| (*prefix, *order))
-    }
-
-    fn measure(&mut self) {
-        self.lengths = [true, false].map(|v4| {
-            let lengths = self.by_prefix.keys().filter(|prefix| prefix.is_v4() == v4);
-            lengths.map(Prefix::length).collect::<BTreeSet<_>>().into_iter().rev().collect()
-        });
     }
 }
 

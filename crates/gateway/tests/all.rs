@@ -6,6 +6,7 @@ mod configuration;
 mod jumps;
 mod lies;
 mod log;
+mod rank;
 mod share;
 mod state;
 mod survey;

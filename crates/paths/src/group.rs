@@ -29,6 +29,16 @@ impl Prefix {
         Self { bits: Destination::from(address).0 & mask(length), length }
     }
 
+    /// Its parts of this length, in their order; none if it is longer itself.
+    pub fn parts(&self, length: u8) -> impl Iterator<Item = Self> + use<> {
+        let Self { bits, length: own } = *self;
+        let length = if self.is_v4() { MAPPED_BITS + length.min(32) } else { length.min(128) };
+        let number =
+            length.checked_sub(own).map_or(0, |more| 1_u128.checked_shl(more.into()).unwrap_or(u128::MAX));
+        let step = 1_u128.checked_shl(128 - u32::from(length)).unwrap_or(0);
+        (0..number).map(move |part| Self { bits: bits | part * step, length })
+    }
+
     /// Number of leading bits in common: at most 32 for IPv4, 128 for IPv6.
     pub fn length(&self) -> u8 {
         if self.is_v4() { self.length - MAPPED_BITS } else { self.length }
@@ -253,6 +263,21 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn a_prefix_has_parts_of_any_greater_length() {
+        let parts = |text: &str, length: u8| {
+            let parts = text.parse::<Prefix>().expect("a prefix").parts(length);
+            parts.map(|part| part.to_string()).collect::<Vec<_>>()
+        };
+        let quarters = ["192.0.2.0/26", "192.0.2.64/26", "192.0.2.128/26", "192.0.2.192/26"];
+        assert_eq!(parts("192.0.2.0/24", 26), quarters);
+        assert_eq!(parts("192.0.2.0/24", 24), ["192.0.2.0/24"]);
+        assert_eq!(parts("192.0.2.0/24", 23), [""; 0]);
+        assert_eq!(parts("0.0.0.0/0", 1), ["0.0.0.0/1", "128.0.0.0/1"]);
+        assert_eq!(parts("2001:db8::/47", 48), ["2001:db8::/48", "2001:db8:1::/48"]);
+        assert_eq!(parts("::/0", 0), ["::/0"]);
     }
 
     #[test]
