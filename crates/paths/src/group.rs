@@ -36,7 +36,7 @@ impl Prefix {
         let number =
             length.checked_sub(own).map_or(0, |more| 1_u128.checked_shl(more.into()).unwrap_or(u128::MAX));
         let step = 1_u128.checked_shl(128 - u32::from(length)).unwrap_or(0);
-        (0..number).map(move |part| Self { bits: bits | part * step, length })
+        (0..number).map(move |part| Self { bits: bits | (part * step), length })
     }
 
     /// Number of leading bits in common: at most 32 for IPv4, 128 for IPv6.
