@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use firstflight_contract::Nanos;
 use firstflight_document::seconds::Seconds;
 use firstflight_paths::{Group, Grouping};
+use firstflight_quantile::type_1;
 use serde::Serialize;
 
 use super::Request;
@@ -293,22 +294,18 @@ impl Window {
             requests: self.requests,
             seen: of_all(self.seen),
             held_mean: of_all(held),
-            held_median: self.quantile(50),
-            held_p95: self.quantile(95),
+            held_median: self.quantile(0.5),
+            held_p95: self.quantile(0.95),
             held_max: self.found.len().saturating_sub(1) as u32,
             wrong: (truth && self.seen > 0).then(|| self.wrong as f64 / self.seen as f64),
             missed: truth.then(|| of_all(self.missed)),
         }
     }
 
-    /// Smallest number of networks that `percent` % of requests do not exceed.
-    fn quantile(&self, percent: u64) -> u32 {
-        let mut below = 0;
-        let enough = |times: &u64| {
-            below += times;
-            below * 100 >= self.requests * percent
-        };
-        self.found.iter().position(enough).unwrap_or(0) as u32
+    /// Quantile `share` of the numbers of networks by type 1 of Hyndman and Fan.
+    fn quantile(&self, share: f64) -> u32 {
+        let found = self.found.iter().enumerate().map(|(held, &times)| (held, times as f64));
+        type_1(found, share).unwrap_or(0) as u32
     }
 }
 

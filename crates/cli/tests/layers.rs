@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 33] = [
+const LAYERS: [(&str, &[&str]); 34] = [
     ("contract", &[]),
+    ("quantile", &[]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
     ("document", &["contract"]),
     ("random", &["contract"]),
     ("net", &["contract", "random"]),
-    ("capture", &["contract"]),
+    ("capture", &["contract", "quantile"]),
     ("results", &["contract"]),
     ("paths", &["contract", "schemes"]),
     ("scenario", &["contract", "document", "host", "net", "random", "schemes"]),
@@ -31,8 +32,8 @@ const LAYERS: [(&str, &[&str]); 33] = [
     (
         "hosts",
         &[
-            "contract", "document", "host", "schemes", "random", "net", "paths", "scenario", "script",
-            "capture", "results", "sim",
+            "contract", "document", "quantile", "host", "schemes", "random", "net", "paths", "scenario",
+            "script", "capture", "results", "sim",
         ],
     ),
     ("explain", &["contract", "document", "random", "net", "scenario", "capture", "hosts"]),
@@ -40,15 +41,15 @@ const LAYERS: [(&str, &[&str]); 33] = [
     (
         "compare",
         &[
-            "contract", "document", "random", "schemes", "scenario", "capture", "results", "hosts",
-            "explain", "sweep",
+            "contract", "document", "quantile", "random", "schemes", "paths", "gateway", "scenario",
+            "capture", "results", "hosts", "explain", "sweep",
         ],
     ),
     (
         "lab",
         &[
-            "contract", "document", "host", "kernel", "net", "quic", "results", "scenario", "script", "sim",
-            "hosts",
+            "contract", "document", "quantile", "host", "kernel", "net", "quic", "results", "scenario",
+            "script", "sim", "hosts",
         ],
     ),
     (
@@ -58,8 +59,21 @@ const LAYERS: [(&str, &[&str]); 33] = [
             "compare",
         ],
     ),
-    ("accesslog", &["contract", "document", "paths", "random"]),
-    ("reproduce", &["contract", "document", "schemes", "scenario", "results", "accesslog", "hosts", "sweep"]),
+    ("accesslog", &["contract", "document", "paths", "quantile", "random"]),
+    (
+        "reproduce",
+        &[
+            "contract",
+            "document",
+            "quantile",
+            "schemes",
+            "scenario",
+            "results",
+            "accesslog",
+            "hosts",
+            "sweep",
+        ],
+    ),
     ("report", &["results", "hosts", "sweep", "reproduce"]),
     ("playground", &["firstflight", "report"]),
     ("python", &["firstflight", "bpf", "document", "results", "scenario", "report"]),
@@ -69,6 +83,7 @@ const LAYERS: [(&str, &[&str]); 33] = [
             "firstflight",
             "contract",
             "document",
+            "quantile",
             "schemes",
             "net",
             "paths",

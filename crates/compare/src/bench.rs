@@ -1,8 +1,8 @@
 //! The path of a comparison for further experiments on it: scenarios of its replications, and runs of them.
 
-use firstflight_document::Error;
 use firstflight_scenario::{Candidate, Scenario};
 
+use super::Halt;
 use super::path::Subject;
 use super::replication::Replication;
 use firstflight_hosts::host::{Begun, Ended, Observe, Run};
@@ -47,7 +47,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// If the host refuses it.
-    pub(crate) fn run(&self, scenario: &Scenario, index: u32, observe: &Observe) -> Result<Run, Error> {
+    pub(crate) fn run(&self, scenario: &Scenario, index: u32, observe: &Observe) -> Result<Run, Halt> {
         self.subject.run_scenario(scenario, self.replication(index), observe)
     }
 
@@ -56,7 +56,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// If the host refuses it.
-    pub(crate) fn begin(&self, scenario: &Scenario, index: u32) -> Result<Option<Box<dyn Begun>>, Error> {
+    pub(crate) fn begin(&self, scenario: &Scenario, index: u32) -> Result<Option<Box<dyn Begun>>, Halt> {
         self.subject.begin(scenario, self.replication(index))
     }
 
@@ -64,7 +64,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// If the host refuses it.
-    pub(crate) fn go_on(&self, begun: &dyn Begun, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Error> {
+    pub(crate) fn go_on(&self, begun: &dyn Begun, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Halt> {
         self.subject.go_on(begun, scenario)
     }
 

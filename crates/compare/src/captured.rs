@@ -6,19 +6,18 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use firstflight_capture::{Connection, ExitReason, Observed};
-use firstflight_document::Error;
 use firstflight_random::Dist;
 use firstflight_scenario::Candidate;
 
-use super::go_on;
+use super::Halt;
 use super::path::Subject;
 use super::replication::Replication;
 use super::resemblance::distance;
 use firstflight_explain::{Explanation, late};
 use firstflight_hosts::host::{FlowChoice, Observe, Run};
 use firstflight_hosts::parallel::try_map;
-use firstflight_hosts::progress::Progress;
-use firstflight_hosts::stats::quantile;
+use firstflight_hosts::progress::{Progress, go_on};
+use firstflight_quantile::type_7;
 use firstflight_results::{CapturedTrace, ConnectionResult, LimitedBy, Series};
 
 /// Maximum number of re-runs, for the connections with most data, so that a capture of thousands takes only
@@ -85,11 +84,7 @@ impl Captured {
     ///
     /// # Errors
     /// If the host cannot run a common scheme on the path.
-    pub(super) fn of(
-        subject: &Subject<'_>,
-        reruns: &[usize],
-        progress: &dyn Progress,
-    ) -> Result<Self, Error> {
+    pub(super) fn of(subject: &Subject<'_>, reruns: &[usize], progress: &dyn Progress) -> Result<Self, Halt> {
         let all = subject.connections();
         let (mut connections, mut traces): (Vec<_>, Vec<_>) = all
             .iter()
@@ -106,7 +101,7 @@ impl Captured {
             go_on(progress)?;
             let pair = nearest(subject, all[index])?;
             progress.advance(1);
-            Ok::<_, Error>((index, pair))
+            Ok::<_, Halt>((index, pair))
         })?;
         let mut departures: Vec<f64> = vec![];
         for (index, pair) in rerun {
@@ -124,7 +119,7 @@ impl Captured {
             ));
         }
         departures.sort_by(f64::total_cmp);
-        let measured_departure = (!departures.is_empty()).then(|| quantile(&departures, 0.5));
+        let measured_departure = (!departures.is_empty()).then(|| type_7(&departures, 0.5));
         let departure = measured_departure.unwrap_or(0.0);
         if departure > LARGE_DEPARTURE {
             warnings.push(format!(
@@ -178,7 +173,7 @@ fn disturbs(one: &Connection, other: &Connection) -> bool {
 fn nearest(
     subject: &Subject<'_>,
     connection: &Connection,
-) -> Result<Option<(ConnectionResult, CapturedTrace, [f64; 2])>, Error> {
+) -> Result<Option<(ConnectionResult, CapturedTrace, [f64; 2])>, Halt> {
     let seen = observed(connection);
     let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
     let Some((of, range)) = most_similar(subject, connection, &seen)? else { return Ok(None) };
@@ -210,7 +205,7 @@ pub(super) fn recorded(
     subject: &Subject<'_>,
     connection: &Connection,
     packets: &Observe,
-) -> Result<Option<Run>, Error> {
+) -> Result<Option<Run>, Halt> {
     let found = most_similar(subject, connection, &observed(connection))?;
     found.map(|(of, _)| rerun(subject, connection, of, packets)).transpose()
 }
@@ -221,7 +216,7 @@ fn most_similar(
     subject: &Subject<'_>,
     connection: &Connection,
     seen: &Series,
-) -> Result<Option<(Replication, [f64; 2])>, Error> {
+) -> Result<Option<(Replication, [f64; 2])>, Halt> {
     let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
     let likeliest = explanation(subject).likeliest_sender(index(subject, connection));
     let (mut best, mut range) = (None, [f64::INFINITY, 0.0_f64]);
@@ -251,7 +246,7 @@ fn rerun(
     connection: &Connection,
     of: Replication,
     observe: &Observe,
-) -> Result<Run, Error> {
+) -> Result<Run, Halt> {
     let path = explanation(subject).at(of.share());
     let mut scenario = path.scenario(subject.base(), late(connection), of.own_seed());
     let payload = subject.payload();
@@ -260,7 +255,7 @@ fn rerun(
     // One transfer takes little memory, as much as its capture at most.
     let observe = Observe { memory: u64::MAX, ..observe.clone() };
     let run = subject.host().run(&scenario, of.own_seed(), &observe);
-    run.map_err(|refusal| subject.too_large(refusal))
+    run.map_err(|halt| halt.map(|refusal| subject.too_large(refusal)))
 }
 
 fn explanation<'a>(subject: &'a Subject<'_>) -> &'a Explanation {

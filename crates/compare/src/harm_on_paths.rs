@@ -1,5 +1,5 @@
-//! Harm on the paths that explain a capture: how much of its variance is between paths, and whether its intervals under two seeds, each
-//! with a search of its own, agree.
+//! Harm on the paths that explain a capture. The test measures the share of the variance that is between paths. It also compares the
+//! intervals under two seeds, each with a search of its own.
 //!
 //! ```text
 //! CAPTURES="A B" cargo test --locked -p firstflight-compare --lib -- --ignored --nocapture harm_on_paths
@@ -17,13 +17,13 @@ use firstflight_hosts::simulator::Simulator;
 
 /// Replications of every candidate.
 const REPLICATIONS: u32 = 256;
-/// The second has other replications and another search.
+/// The second seed has other replications and another search.
 const SEEDS: [u64; 2] = [1, 1001];
 /// Standard errors of an interval of 95 %.
 const SURE: f64 = 1.96;
 
-/// One-way layout of residuals: variances between paths and among the replications on a path, and the effective number of paths, n^2 over
-/// the sum of the squares of their replications.
+/// One-way layout of residuals: variance between paths, and variance among the replications on a path. The effective number of paths
+/// is n^2 over the sum of the squares of their replications.
 #[derive(Debug, PartialEq)]
 struct Layout {
     between: f64,
@@ -34,9 +34,9 @@ struct Layout {
 }
 
 impl Layout {
-    /// Of residuals with the numbers of their paths, n_i on each of k paths. The variance between paths is (mean square between - mean
-    /// square within) / n0, n0 = (n - sum n_i^2 / n) / (k - 1), at least zero (S. R. Searle, G. Casella, C. E. McCulloch, "Variance
-    /// Components", 1992, section 3.6).
+    /// The layout of residuals with the numbers of their paths, n_i on each of k paths. The variance between paths is (mean square
+    /// between - mean square within) / n0, at least zero, where n0 = (n - sum n_i^2 / n) / (k - 1) (S. R. Searle, G. Casella,
+    /// C. E. McCulloch, "Variance Components", 1992, section 3.6).
     fn of(residuals: &[(usize, f64)]) -> Self {
         let mut groups: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
         for (path, residual) in residuals {

@@ -7,6 +7,8 @@ pub mod advice;
 mod bench;
 mod captured;
 mod defaults;
+#[cfg(feature = "gateway")]
+pub mod gateway;
 #[cfg(test)]
 mod harm_on_paths;
 mod inferred;
@@ -24,16 +26,17 @@ mod summary;
 
 use firstflight_document::{Error, Places, Problem};
 use firstflight_scenario::{Candidate, Profile, Settings};
+use firstflight_schemes::catalogue::Schemes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::advice::harm::{Bystanders, Contender, Contest, HarmBySize, Part, settle};
 use crate::advice::how;
 use captured::Captured;
-use firstflight_hosts::host::{FlowChoice, Host, Observe, Refusal, Run as HostRun};
-use firstflight_hosts::memory::Estimate;
+use firstflight_hosts::host::{FlowChoice, Host, Observe, Refusal, Run};
+use firstflight_hosts::memory::{self, Estimate};
 use firstflight_hosts::parallel::{try_map, with_threads};
-use firstflight_hosts::progress::Progress;
+use firstflight_hosts::progress::{self, Progress, go_on};
 use firstflight_results::{
     CompareReport, Comparison, Copies, Harm, Provenance, Risk, Sample, SampleSet, SchemeResult, Trace,
 };
@@ -53,6 +56,9 @@ pub use inferred::inferred_path;
 pub use input::{Input, Known, is_capture};
 pub use recommended::Limits;
 pub use recording::{admit_recordings, recordings, shown_run};
+
+/// End of work without its answer.
+pub(crate) type Halt = progress::Halt<Error>;
 
 /// A comparison to run.
 #[derive(Clone, Debug)]
@@ -87,6 +93,40 @@ pub struct Request {
     pub command: String,
     /// Source revision of the program, for provenance.
     pub revision: String,
+}
+
+impl Request {
+    /// The usual sizes, replications and limits on this input, without a scheme.
+    pub fn of(input: impl Into<Input>) -> Self {
+        Self {
+            input: input.into(),
+            schemes: vec![],
+            sizes: DEFAULT_SIZES.to_vec(),
+            profile: Profile::Linux,
+            runs: DEFAULT_REPLICATIONS,
+            seed: 1,
+            candidates: DEFAULT_CANDIDATES,
+            breadth: Breadth::All,
+            search_seed: None,
+            deployable: false,
+            harm: true,
+            limits: Limits::default(),
+            memory: memory::DEFAULT,
+            command: String::new(),
+            revision: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+
+    /// The schemes with their settings, as labels of built-in schemes.
+    ///
+    /// # Errors
+    /// If a label is no scheme, or there is no such setting.
+    pub fn schemes(mut self, chains: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, Error> {
+        let (known, profile) = (Schemes::built_in(), self.input.profile(self.profile));
+        let parse = |chain: &str| Candidate::parse_on(chain, &known, profile);
+        self.schemes = chains.into_iter().map(|chain| parse(chain.as_ref())).collect::<Result<_, _>>()?;
+        Ok(self)
+    }
 }
 
 /// Compares the schemes.
@@ -132,20 +172,20 @@ struct Answer<'a> {
     subject: Subject<'a>,
     report: CompareReport,
     /// Replications, by size, by scheme in the order of the request, and by number; none if the path is unknown.
-    runs: Vec<Run>,
+    runs: Vec<TransferRun>,
     /// The bystanders; `None` if harm cannot be measured.
     bystanders: Option<Bystanders>,
 }
 
 impl<'a> Answer<'a> {
     /// # Errors
-    /// As [`compare`]; some error if the progress is stopped.
+    /// As [`compare`], and if the progress is stopped.
     fn of(
         request: &Request,
         subject: Subject<'a>,
         extent: Extent,
         progress: &dyn Progress,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Halt> {
         subject.can(request)?;
         let subject = subject.with_explanation(request, progress);
         let tasks = tasks(request, &subject);
@@ -154,13 +194,14 @@ impl<'a> Answer<'a> {
         let present = Candidate::from(present(subject.profile()));
         let measured = harm_sizes(request, &subject);
         let bench = Bench::new(&subject, request.seed);
-        let mut bystanders = Bystanders::new(&bench, present, &request.schemes, &measured, !extent.settle);
+        let mut bystanders =
+            failed(Bystanders::new(&bench, present, &request.schemes, &measured, !extent.settle))?;
         let first = bystanders.as_ref().map_or(0, Bystanders::first_steps);
         progress.begin("simulations", (tasks.len() + reruns.len()) as u64 + first);
         let answer = with_threads(threads, || {
             let runs = try_map(&tasks, |task| {
                 go_on(progress)?;
-                let run = Run::of(task, &subject);
+                let run = TransferRun::of(task, &subject);
                 progress.advance(1);
                 run
             })?;
@@ -169,24 +210,25 @@ impl<'a> Answer<'a> {
                 tasks.chunks(subject.replications(request).len()).map(|cell| &cell[0]).collect();
             let risks = try_map(&cells, |cell| risks::random_loss(&subject, cell.scheme, cell.size))?;
             let mut report = report(request, &subject, &tasks, &runs, &risks, captured, extent)?;
-            let harm = bystanders.as_mut().map_err(|error| error.clone()).and_then(|bystanders| {
-                // Nothing is recommended without an answer.
-                if report.comparison.no_answer.is_some() {
-                    return Ok(vec![]);
-                }
-                bystanders.first(&bench, &request.schemes, progress)?;
-                if let Some(limit) = request.limits.most_harm().filter(|_| extent.settle) {
-                    let question = question(&report.comparison, &report.samples, request, &subject);
-                    let contests = contests(&report.comparison.results, &measured, &question);
-                    let shares = vec![1.0; measured.len()];
-                    let part = Part { shares, bench: Bench::new(&subject, request.seed), bystanders };
-                    settle(&mut [part], &request.schemes, limit, &contests, progress)?;
-                }
-                Ok(bystanders.harm())
-            });
+            let harm =
+                bystanders.as_mut().map_err(|error| Halt::Failed(error.clone())).and_then(|bystanders| {
+                    // Nothing is recommended without an answer.
+                    if report.comparison.no_answer.is_some() {
+                        return Ok(vec![]);
+                    }
+                    bystanders.first(&bench, &request.schemes, progress)?;
+                    if let Some(limit) = request.limits.most_harm().filter(|_| extent.settle) {
+                        let question = question(&report.comparison, &report.samples, request, &subject);
+                        let contests = contests(&report.comparison.results, &measured, &question);
+                        let shares = vec![1.0; measured.len()];
+                        let part = Part { shares, bench: Bench::new(&subject, request.seed), bystanders };
+                        settle(&mut [part], &request.schemes, limit, &contests, progress)?;
+                    }
+                    Ok(bystanders.harm())
+                });
             go_on(progress)?;
-            advise(&mut report, request, &subject, &measured, harm);
-            Ok::<_, Error>((report, runs))
+            advise(&mut report, request, &subject, &measured, failed(harm)?);
+            Ok::<_, Halt>((report, runs))
         });
         progress.finish();
         let (report, runs) = answer?;
@@ -194,12 +236,16 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Ends work whose answer is not waited for.
+/// The result of work that may fail without an end of the whole.
 ///
 /// # Errors
-/// If the progress is stopped.
-pub(crate) fn go_on(progress: &dyn Progress) -> Result<(), Error> {
-    if progress.stopped() { Err(Error::invalid("it was stopped")) } else { Ok(()) }
+/// If the work was stopped.
+fn failed<T>(result: Result<T, Halt>) -> Result<Result<T, Error>, Halt> {
+    match result {
+        Ok(done) => Ok(Ok(done)),
+        Err(Halt::Failed(error)) => Ok(Err(error)),
+        Err(Halt::Stopped) => Err(Halt::Stopped),
+    }
 }
 
 /// Result of one replication, with its rows in the page and the table, bytes.
@@ -246,13 +292,13 @@ fn tasks<'a>(request: &'a Request, subject: &Subject<'_>) -> Vec<Task<'a>> {
 
 /// Result of a task.
 #[derive(Clone, Copy)]
-struct Run {
+struct TransferRun {
     sample: Sample,
     others_drops: u64,
 }
 
-impl Run {
-    fn of(task: &Task<'_>, subject: &Subject<'_>) -> Result<Self, Error> {
+impl TransferRun {
+    fn of(task: &Task<'_>, subject: &Subject<'_>) -> Result<Self, Halt> {
         let run = subject.run(task.scheme, task.size, task.replication, &subject.observe())?;
         let flow = &run.result.flows[0];
         let drops = run.result.flows.iter().map(|flow| flow.lost_packets).sum();
@@ -274,11 +320,11 @@ fn report(
     request: &Request,
     subject: &Subject<'_>,
     tasks: &[Task<'_>],
-    runs: &[Run],
+    runs: &[TransferRun],
     risks: &[Option<Risk>],
     captured: Captured,
     extent: Extent,
-) -> Result<CompareReport, Error> {
+) -> Result<CompareReport, Halt> {
     let replications = subject.replications(request);
     let cells = tasks.chunks(replications.len()).zip(runs.chunks(replications.len()));
     let cells: Vec<Cell<'_>> =
@@ -446,9 +492,9 @@ fn trace(
     size: u64,
     replication: Replication,
     subject: &Subject<'_>,
-) -> Result<Trace, Error> {
+) -> Result<Trace, Halt> {
     let observe = Observe { flow: Some(FlowChoice::First), ..subject.observe() };
-    let HostRun { result, flow, .. } = subject.run(scheme, size, replication, &observe)?;
+    let Run { result, flow, .. } = subject.run(scheme, size, replication, &observe)?;
     let flow = flow.expect("the run observes a flow");
     Ok(Trace {
         scheme: scheme.label(),

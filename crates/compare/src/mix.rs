@@ -24,8 +24,8 @@ use super::recommended::{Question, for_all_sizes, recommended};
 use super::replication::Replication;
 use super::summary::{self, Cell, References, Replications};
 use super::{
-    Answer, Bench, Extent, Input, Request, Run, advise, ascending, baseline, contests, harm_sizes,
-    present_label, provenance, share_harm, trace,
+    Answer, Bench, Extent, Halt, Input, Request, TransferRun, advise, ascending, baseline, contests, failed,
+    harm_sizes, present_label, provenance, share_harm, trace,
 };
 use crate::advice::harm::{Part, settle};
 use crate::advice::how::{Route, how_on};
@@ -33,7 +33,7 @@ use draw::{Draw, Traffic, draws, harm, risks, shares};
 use firstflight_hosts::host::Host;
 use firstflight_hosts::parallel::try_map;
 use firstflight_hosts::progress::Progress;
-use firstflight_hosts::stats::quantile;
+use firstflight_quantile::type_7;
 use whole::Whole;
 
 /// A network with its answer, or the reason why it has none.
@@ -82,10 +82,8 @@ pub(super) fn compare(
     for network in all {
         let subject = Subject::of_network(host, request, network);
         let extent = Extent { settle: false, traces: false };
-        let answer = subject.and_then(|subject| Answer::of(request, subject, extent, &whole));
-        if whole.stopped() && answer.is_err() {
-            break;
-        }
+        let answer = subject.map_err(Halt::from).and_then(|it| Answer::of(request, it, extent, &whole));
+        let Ok(answer) = failed(answer) else { break };
         let outcome = Outcome { network, answer };
         whole.end_network(outcome.usable().is_some());
         outcomes.push(outcome);
@@ -99,7 +97,7 @@ pub(super) fn compare(
     {
         return Err(error);
     }
-    Mix { request, networks, outcomes }.report(progress)
+    Ok(Mix { request, networks, outcomes }.report(progress)?)
 }
 
 /// The networks of a server, and what is asked of them together.
@@ -135,10 +133,10 @@ struct AtSize {
 }
 
 impl<'a> Mix<'a> {
-    fn report(mut self, progress: &dyn Progress) -> Result<CompareReport, Error> {
+    fn report(mut self, progress: &dyn Progress) -> Result<CompareReport, Halt> {
         let request = self.request;
         let sizes: Vec<AtSize> = ascending(&request.sizes).into_iter().map(|size| self.at(size)).collect();
-        let runs: Vec<(&AtSize, &Candidate, Vec<Run>)> =
+        let runs: Vec<(&AtSize, &Candidate, Vec<TransferRun>)> =
             sizes.iter().enumerate().flat_map(|(number, at)| self.drawn(number, at)).collect();
         let cells: Vec<Cell<'_>> =
             runs.iter().map(|(at, scheme, runs)| Cell { scheme, size: at.size, runs }).collect();
@@ -162,7 +160,7 @@ impl<'a> Mix<'a> {
             let nearest = summary::nearest_to_median(runs);
             let (subject, replication) = self.place(at.drawn[nearest]);
             let trace = trace(scheme, at.size, replication, subject)?;
-            Ok::<_, Error>(Trace { replication: nearest as u32, ..trace })
+            Ok::<_, Halt>(Trace { replication: nearest as u32, ..trace })
         })?;
         let (no_answer, groups) = (self.no_answer(), self.groups(&sizes));
         let schemes: Vec<String> = request.schemes.iter().map(Candidate::label).collect();
@@ -217,7 +215,7 @@ impl<'a> Mix<'a> {
     }
 
     /// The runs of every scheme that are drawn at a size, which is this one of all in ascending order.
-    fn drawn<'s>(&self, number: usize, at: &'s AtSize) -> Vec<(&'s AtSize, &'a Candidate, Vec<Run>)> {
+    fn drawn<'s>(&self, number: usize, at: &'s AtSize) -> Vec<(&'s AtSize, &'a Candidate, Vec<TransferRun>)> {
         let schemes: &'a [Candidate] = &self.request.schemes;
         let run = |draw: &Draw, scheme: usize| {
             let cell = number * schemes.len() + scheme;
@@ -249,7 +247,7 @@ impl<'a> Mix<'a> {
         let measured = self.usable().filter_map(|(_, answer)| answer.report.comparison.departure);
         let mut measured: Vec<f64> = measured.collect();
         measured.sort_by(f64::total_cmp);
-        (!measured.is_empty()).then(|| quantile(&measured, 0.5))
+        (!measured.is_empty()).then(|| type_7(&measured, 0.5))
     }
 
     fn uncertain_fields(&self) -> Vec<String> {

@@ -170,8 +170,8 @@ fn choose(networks: &[Size]) -> Choice {
     Choice { drawn: chosen.len() - certain.len(), chosen }
 }
 
-/// The paths of a network, each with its share of the network's data. Data, connections and transfers of a network are known in
-/// total, and divided as the data of the connections that show the paths.
+/// The paths of a network, each with its share of the network's data. Data, connections and transfers are known of the whole
+/// network. Each path has the share of them that its connections have of the data.
 fn paths<'a>(
     capture: &'a Capture,
     group: &'a Group,

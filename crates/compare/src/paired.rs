@@ -8,7 +8,7 @@
 use firstflight_random::Stream;
 use firstflight_results::{Ci95, PairedDifference};
 
-use firstflight_hosts::stats::quantile;
+use firstflight_quantile::type_7;
 
 /// Resamples of an interval. Efron and Tibshirani take a thousand for percentile intervals (chapter 13).
 const RESAMPLES: usize = 2000;
@@ -63,7 +63,7 @@ fn middle(mut resampled: Vec<f64>, value: f64) -> Ci95 {
         return [value, value];
     }
     resampled.sort_by(f64::total_cmp);
-    [quantile(&resampled, 0.025).min(value), quantile(&resampled, 0.975).max(value)]
+    [type_7(&resampled, 0.025).min(value), type_7(&resampled, 0.975).max(value)]
 }
 
 /// Finished replications, ascending by time.
@@ -168,7 +168,7 @@ mod tests {
         let mut draw = |n: usize| -> (Vec<f64>, Vec<f64>) { (0..n).map(|_| pair()).unzip() };
         let median = |mut times: Vec<f64>| {
             times.sort_by(f64::total_cmp);
-            quantile(&times, 0.5)
+            type_7(&times, 0.5)
         };
         let (these, baseline) = draw(1_000_000);
         let truth = median(these) / median(baseline) - 1.0;

@@ -16,7 +16,7 @@ use super::captured::{between_busiest, is_bulk, largest};
 use super::inferred::{contradictions, describe, inferred_path, overrule, reorders, uncertain_fields};
 use super::networks::Network as ClientNetwork;
 use super::replication::Replication;
-use super::{Input, Known, Request, refused};
+use super::{Halt, Input, Known, Request, refused};
 use crate::advice::how;
 use firstflight_explain::{Explanation, Given, Question};
 use firstflight_hosts::host::{Begun, Ended, Host, Observe, Refusal, Run};
@@ -420,7 +420,7 @@ impl<'a> Subject<'a> {
         size: u64,
         replication: Replication,
         observe: &Observe,
-    ) -> Result<Run, Error> {
+    ) -> Result<Run, Halt> {
         self.run_scenario(&self.scenario_of(scheme, size, replication), replication, observe)
     }
 
@@ -448,10 +448,10 @@ impl<'a> Subject<'a> {
         scenario: &Scenario,
         replication: Replication,
         observe: &Observe,
-    ) -> Result<Run, Error> {
+    ) -> Result<Run, Halt> {
         // Every scheme has been checked, but a seed may draw more flows than a run may have.
         let run = self.host.run(scenario, replication.own_seed(), observe);
-        run.map_err(|refusal| self.too_large(refusal))
+        run.map_err(|halt| halt.map(|refusal| self.too_large(refusal)))
     }
 
     /// Begins a scenario that was made from [`Subject::scenario_of`], for runs that are equal until its first flow begins.
@@ -462,17 +462,17 @@ impl<'a> Subject<'a> {
         &self,
         scenario: &Scenario,
         replication: Replication,
-    ) -> Result<Option<Box<dyn Begun>>, Error> {
+    ) -> Result<Option<Box<dyn Begun>>, Halt> {
         let begun = self.host.begin(scenario, replication.own_seed(), self.memory);
-        begun.map_err(|refusal| self.too_large(refusal))
+        begun.map_err(|halt| halt.map(|refusal| self.too_large(refusal)))
     }
 
     /// Goes on with a run that [`Subject::begin`] began.
     ///
     /// # Errors
     /// As [`Subject::run`].
-    pub(super) fn go_on(&self, begun: &dyn Begun, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Error> {
-        begun.go_on(scenario).map_err(|refusal| self.too_large(refusal))
+    pub(super) fn go_on(&self, begun: &dyn Begun, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Halt> {
+        begun.go_on(scenario).map_err(|halt| halt.map(|refusal| self.too_large(refusal)))
     }
 
     /// Gives the transfer a scheme and its settings.

@@ -5,12 +5,12 @@ use firstflight_document::Error;
 use firstflight_document::quantity::show_bytes;
 use firstflight_scenario::{Candidate, Scenario};
 
-use super::Request;
 use super::captured;
 use super::mix::drawn_from;
 use super::networks::Networks;
 use super::path::Subject;
 use super::replication::Replication;
+use super::{Halt, Request};
 use firstflight_hosts::host::{Host, Observe, Run};
 use firstflight_hosts::memory::Estimate;
 use firstflight_hosts::parallel::try_map;
@@ -141,7 +141,7 @@ fn shown(
     request: &Request,
     report: &CompareReport,
     replication: &(dyn Fn(&Trace) -> Option<Replication> + Sync),
-) -> Result<Vec<(usize, Recording)>, Error> {
+) -> Result<Vec<(usize, Recording)>, Halt> {
     let packets = packets(subject);
     let traces = report.traces.iter().enumerate();
     let placed = traces.filter_map(|(place, trace)| Some((place, trace, replication(trace)?)));
@@ -150,7 +150,7 @@ fn shown(
         let scheme = of_label(request, &trace.scheme);
         let run = subject.run(scheme, trace.size_bytes, replication, &packets)?;
         let name = format!("{}-{}", trace.scheme, show_bytes(trace.size_bytes).replace(' ', ""));
-        Ok::<_, Error>((place, recorded(run, name)))
+        Ok::<_, Halt>((place, recorded(run, name)))
     })
 }
 
@@ -160,7 +160,7 @@ fn reruns(
     connections: &[&Connection],
     results: &[ConnectionResult],
     before: usize,
-) -> Result<Vec<Recording>, Error> {
+) -> Result<Vec<Recording>, Halt> {
     let packets = packets(subject);
     let connections = connections.iter().zip(results).enumerate();
     let with_rerun = connections.filter(|(_, (_, result))| !result.scheme.is_empty());

@@ -2,13 +2,13 @@
 //!
 //! Such an event stands beside the range of a further transfer with its probability, and does not widen it.
 
-use firstflight_document::Error;
 use firstflight_results::Risk;
 use firstflight_scenario::{Candidate, Network};
 
+use super::Halt;
 use super::path::Subject;
 use super::replication::Replication;
-use firstflight_hosts::stats::quantile;
+use firstflight_quantile::type_7;
 
 /// Minimum probability of a packet loss on the wire: IEEE 802.3 aims at one bit error in 10^12, which damages one packet
 /// of 1500 bytes in 10^8.
@@ -31,7 +31,7 @@ pub(super) fn random_loss(
     subject: &Subject<'_>,
     scheme: &Candidate,
     size: u64,
-) -> Result<Option<Risk>, Error> {
+) -> Result<Option<Risk>, Halt> {
     let Some(seen) = subject.packets_without_loss() else { return Ok(None) };
     let packets = size.div_ceil(subject.payload().into()) as f64;
     let probability = probability(seen, packets);
@@ -50,7 +50,7 @@ pub(super) fn random_loss(
     }
     met.sort_by(f64::total_cmp);
     let what = "a random packet loss";
-    Ok((!met.is_empty()).then(|| Risk { what: what.into(), probability, completion_s: quantile(&met, 0.5) }))
+    Ok((!met.is_empty()).then(|| Risk { what: what.into(), probability, completion_s: type_7(&met, 0.5) }))
 }
 
 /// Probability of at least one loss among `packets`, after none among `seen`, if the loss probability p had the density

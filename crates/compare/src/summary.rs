@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use firstflight_contract::Exit;
 use firstflight_scenario::Candidate;
 
-use super::Run;
+use super::TransferRun;
 use crate::paired::paired;
 use firstflight_hosts::parallel::map;
 use firstflight_hosts::stats;
+use firstflight_quantile::type_7;
 use firstflight_results::{Ci95, Mean, PairedDifference, Sample, SampleSet, SchemeResult, TypicalExit};
 
 /// Description of the intervals, for provenance.
@@ -30,7 +31,7 @@ pub(super) struct References<'a> {
 pub(super) struct Cell<'a> {
     pub(super) scheme: &'a Candidate,
     pub(super) size: u64,
-    pub(super) runs: &'a [Run],
+    pub(super) runs: &'a [TransferRun],
 }
 
 /// One row per cell, ordered by size and rank, and the index of the cell of each row. `departure` is that of the re-runs of
@@ -131,13 +132,14 @@ impl Replications<'_> {
         Some(&own.samples)
     }
 
-    /// Ratio of the times of a scheme to those of another one at `sizes`, at least one: the geometric mean over the sizes and over the
-    /// replications that end with both at every size, and its 95 % interval, that of Student's t for the logarithms, widened by the
-    /// departure; `None` without such replications.
+    /// Ratio of the times of a scheme to those of another one at `sizes`, at least one, with its 95 % interval.
     ///
-    /// Every replication counts, and each for its ratio: a path that is ten times as slow as another one counts no more than that one,
-    /// and a few transfers that wait for a timeout count, which a median does not see. A replication has the same path at every size, so that
-    /// its sizes are one observation.
+    /// The ratio is the geometric mean over the sizes and over the replications that end with both schemes at every size. `None`
+    /// without such replications. The interval is that of Student's t for the logarithms, widened by the departure.
+    ///
+    /// Every replication counts for its ratio. A path that is ten times as slow as another one counts no more than that one. A few
+    /// transfers that wait for a timeout count, which a median does not see. A replication has the same path at every size: its
+    /// sizes are one observation.
     pub(super) fn ratio(&self, scheme: &str, other: &str, sizes: &[u64]) -> Option<(f64, Ci95)> {
         let pairs = |&size: &u64| Some((self.of(scheme, size)?, self.of(other, size)?));
         let pairs: Vec<(&[Sample], &[Sample])> = sizes.iter().map(pairs).collect::<Option<_>>()?;
@@ -251,14 +253,15 @@ fn widened_difference(difference: PairedDifference, base: f64, share: f64) -> Pa
 }
 
 /// Completion times, ascending.
-fn finished(runs: &[Run]) -> Vec<f64> {
+fn finished(runs: &[TransferRun]) -> Vec<f64> {
     let mut times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
     times.sort_by(f64::total_cmp);
     times
 }
 
 fn row(&Cell { scheme, size, runs }: &Cell<'_>) -> SchemeResult {
-    let of = |value: &dyn Fn(&Run) -> f64| stats::mean_ci95(&runs.iter().map(value).collect::<Vec<_>>());
+    let of =
+        |value: &dyn Fn(&TransferRun) -> f64| stats::mean_ci95(&runs.iter().map(value).collect::<Vec<_>>());
     let times = finished(runs);
     let (drops, drops_ci95) = of(&|run| run.sample.drops as f64);
     // The normal approximation for a small mean may extend below zero; a count cannot.
@@ -288,7 +291,7 @@ fn row(&Cell { scheme, size, runs }: &Cell<'_>) -> SchemeResult {
 }
 
 /// Typical end of start-up; `None` if start-up outlasted the transfer in more than half the replications.
-fn typical_exit(runs: &[Run]) -> Option<TypicalExit> {
+fn typical_exit(runs: &[TransferRun]) -> Option<TypicalExit> {
     let exits: Vec<_> = runs.iter().filter_map(|run| run.sample.startup_exit).collect();
     if 2 * exits.len() < runs.len() || exits.is_empty() {
         return None;
@@ -298,7 +301,7 @@ fn typical_exit(runs: &[Run]) -> Option<TypicalExit> {
     let median = |value: &dyn Fn(&firstflight_results::StartupExit) -> f64| {
         let mut values: Vec<f64> = exits.iter().map(value).collect();
         values.sort_by(f64::total_cmp);
-        stats::quantile(&values, 0.5)
+        type_7(&values, 0.5)
     };
     Some(TypicalExit {
         time_s: median(&|exit| exit.time_s),
@@ -313,11 +316,11 @@ fn typical_exit(runs: &[Run]) -> Option<TypicalExit> {
 }
 
 /// Index of the replication whose completion is nearest the median; 0 if none finished.
-pub(super) fn nearest_to_median(runs: &[Run]) -> usize {
+pub(super) fn nearest_to_median(runs: &[TransferRun]) -> usize {
     let times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
     let Some(completion) = stats::completion(&times) else { return 0 };
     let distance =
-        |run: &Run| run.sample.completion_s.map_or(f64::INFINITY, |t| (t - completion.median).abs());
+        |run: &TransferRun| run.sample.completion_s.map_or(f64::INFINITY, |t| (t - completion.median).abs());
     (0..runs.len()).min_by(|&a, &b| distance(&runs[a]).total_cmp(&distance(&runs[b]))).unwrap_or(0)
 }
 

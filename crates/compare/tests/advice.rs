@@ -7,7 +7,7 @@ use firstflight_compare::{Input, Known, Limits, Request, compare};
 use firstflight_contract::{Nanos, Rate, Signals};
 use firstflight_hosts::host::{Begun, Ended, Host, Observe, Refusal, Run};
 use firstflight_hosts::memory::Estimate;
-use firstflight_hosts::progress::Silent;
+use firstflight_hosts::progress::{Halt, Silent};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_results::{Comparison, Harm, SchemeResult};
 use firstflight_scenario::{Candidate, Limit, Profile, Scenario, parse};
@@ -209,7 +209,7 @@ struct Counting {
 struct Counted(Box<dyn Begun>, Arc<AtomicU32>);
 
 impl Begun for Counted {
-    fn go_on(&self, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Refusal> {
+    fn go_on(&self, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Halt<Refusal>> {
         let ended = self.0.go_on(scenario)?;
         self.1.fetch_add(u32::from(ended.is_some()), Ordering::Relaxed);
         Ok(ended)
@@ -233,11 +233,16 @@ impl Host for Counting {
         Simulator.draws(scenario)
     }
 
-    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Halt<Refusal>> {
         Simulator.run(scenario, seed, observe)
     }
 
-    fn begin(&self, scenario: &Scenario, seed: u64, memory: u64) -> Result<Option<Box<dyn Begun>>, Refusal> {
+    fn begin(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        memory: u64,
+    ) -> Result<Option<Box<dyn Begun>>, Halt<Refusal>> {
         if self.whole {
             return Ok(None);
         }

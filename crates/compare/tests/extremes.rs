@@ -6,7 +6,7 @@ use crate::common::{GRAPH, contexts, extremes};
 use firstflight_compare::{Input, Limits, Request, compare};
 use firstflight_contract::Nanos;
 use firstflight_hosts::host::{Host, Observe};
-use firstflight_hosts::progress::Silent;
+use firstflight_hosts::progress::{Halt, Silent};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_results::RunResult;
 use firstflight_scenario::{Candidate, Loaded, Profile, Scenario, load};
@@ -70,7 +70,8 @@ fn every_extreme_runs_to_finite_numbers_or_is_refused_by_name() {
                 assert!(run.result.links.iter().all(|link| link.utilization <= 1.0), "{place}: {numbers:?}");
                 ran += 1;
             }
-            Err(refusal) => {
+            Err(Halt::Stopped) => panic!("{place}: the run was stopped"),
+            Err(Halt::Failed(refusal)) => {
                 assert!(!refusal.key.is_empty() && !refusal.why.contains('\n'), "{place}: {refusal}");
             }
         }

@@ -4,15 +4,15 @@ use firstflight_contract::Nanos;
 
 use firstflight_scenario::{Network, Schedule};
 
-use super::kinds::Kind;
+use super::kinds::PathKind;
 use super::recognised::{Made, SEED, base, found};
 use super::weighed::Weighed;
 use super::weights::drawn;
-use firstflight_hosts::stats::quantile;
+use firstflight_quantile::type_7;
 
 /// A transfer over aggregates.
 fn made<'a>(values: &'a [f64], scheme: &'a str, bytes: u64, late: Nanos, seed: u64) -> Made<'a> {
-    Made { kind: Kind::Aggregating, reorders: false, values, scheme, bytes, late, seed }
+    Made { kind: PathKind::Aggregating, reorders: false, values, scheme, bytes, late, seed }
 }
 
 /// Seconds that a transfer takes on a path of aggregates.
@@ -29,8 +29,9 @@ fn the_period_is_found(late: [Nanos; 2]) {
     let (mut held, mut all) = (0, 0);
     for ((scheme, bytes), late) in captures.into_iter().zip(late) {
         let (paths, _) = found(&made(&values, scheme, bytes, late, SEED), (None, None));
-        let away =
-            |path: &Weighed| path.kind != Kind::Aggregating || (path.values[3] / 5e-3 - 1.0).abs() > 0.005;
+        let away = |path: &Weighed| {
+            path.kind != PathKind::Aggregating || (path.values[3] / 5e-3 - 1.0).abs() > 0.005
+        };
         let wrong: f64 = paths.iter().filter(|path| away(path)).map(|path| path.weight).sum();
         assert!(wrong < 0.01, "{late:?}: {wrong} of the weight is on other paths");
         // The path at each of these shares of the weight.
@@ -43,7 +44,7 @@ fn the_period_is_found(late: [Nanos; 2]) {
                     (0..DRAWS).map(|draw| takes(at(draw), scheme, bytes, draw.into())).collect();
                 times.sort_by(f64::total_cmp);
                 // Forecasts are widened by the least departure of a kernel, one per cent.
-                let range = quantile(&times, 0.05) / 1.01..quantile(&times, 0.95) * 1.01;
+                let range = type_7(&times, 0.05) / 1.01..type_7(&times, 0.95) * 1.01;
                 held += u32::from(range.contains(&truth));
                 all += 1;
                 println!("{late:?} {scheme} {bytes}: {truth:.4} s, {range:.4?}");
@@ -70,7 +71,7 @@ fn aggregates_have_the_rate_and_the_period_asked_for() {
     // 37.2 Mbit/s are 15.5 packets of 1500 bytes in 5 ms: 15 and 16 by turns.
     let times = |late| {
         let scenario =
-            Kind::Aggregating.model().scenario(&[37.2e6, 0.03, 300.0, 5e-3], &base(1), Some(late), 1);
+            PathKind::Aggregating.model().scenario(&[37.2e6, 0.03, 300.0, 5e-3], &base(1), Some(late), 1);
         let Network::Graph(graph) = scenario.network else { panic!("a path is a graph") };
         let trace = graph.links[0].trace.clone().expect("a trace");
         let Schedule::Opportunities(times) = trace.schedule.as_ref() else { panic!("a trace of packets") };

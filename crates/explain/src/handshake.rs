@@ -7,7 +7,7 @@
 use firstflight_capture::FirstRoundTrip;
 
 use super::anchors::Anchors;
-use super::kinds::{Kind, Opening};
+use super::kinds::{Opening, PathKind};
 
 /// Standard deviation that two hosts give the difference, seconds: they answer a SYN and data by different code. On an
 /// idle host the first answers were 0.1 ms earlier than calculated, give or take 0.1 ms (`docs/captures.md`); busier hosts
@@ -18,14 +18,14 @@ const HOSTS: f64 = 300e-6;
 const FREEDOM: f64 = 4.0;
 
 /// Logarithm of the density of the difference, up to a constant, on a path of this kind and these values.
-pub(super) fn density(seen: &FirstRoundTrip, kind: Kind, values: &[f64], anchors: &Anchors) -> f64 {
+pub(super) fn density(seen: &FirstRoundTrip, kind: PathKind, values: &[f64], anchors: &Anchors) -> f64 {
     let (mean, deviation) = expected(seen, kind, values, anchors);
     let deviation = libm::sqrt(HOSTS * HOSTS + deviation * deviation);
     let apart = (seen.longer_by - mean) / deviation;
     -0.5 * (FREEDOM + 1.0) * libm::log(1.0 + apart * apart / FREEDOM) - libm::log(deviation / HOSTS)
 }
 
-fn expected(seen: &FirstRoundTrip, kind: Kind, values: &[f64], anchors: &Anchors) -> (f64, f64) {
+fn expected(seen: &FirstRoundTrip, kind: PathKind, values: &[f64], anchors: &Anchors) -> (f64, f64) {
     kind.model().first_round_trip(values, &Opening { seen, anchors })
 }
 
@@ -41,17 +41,17 @@ mod tests {
         let seen = |longer_by| FirstRoundTrip { longer_by, packets: 1, syn_bytes: 60.0 };
         // Forward 1440 bytes at 10 Mbit/s: 1.152 ms; back 52 - 60 bytes at the same rate: -0.0064 ms.
         let slow = [10e6, 0.05, 100.0];
-        let (mean, deviation) = expected(&seen(0.0), Kind::DropTail, &slow, &anchors);
+        let (mean, deviation) = expected(&seen(0.0), PathKind::DropTail, &slow, &anchors);
         assert!((mean - 1.1456e-3).abs() < 1e-9 && deviation == 0.0, "{mean} {deviation}");
         // Forward 0.1152 ms at 100 Mbit/s; back -8 bytes at 0.32 Mbit/s: -0.2 ms.
         let slow_return = [100e6, 0.05, 100.0, 0.32e6];
-        let (mean, _) = expected(&seen(0.0), Kind::LimitedReturn, &slow_return, &anchors);
+        let (mean, _) = expected(&seen(0.0), PathKind::LimitedReturn, &slow_return, &anchors);
         assert!((mean + 0.0848e-3).abs() < 1e-9, "{mean}");
         // One standard deviation, 0.3 ms, from the mean: -2.5 ln(1 + 1 / 4) = -0.5579.
-        let away = density(&seen(1.4456e-3), Kind::DropTail, &slow, &anchors);
+        let away = density(&seen(1.4456e-3), PathKind::DropTail, &slow, &anchors);
         assert!((away + 0.5579).abs() < 1e-4, "{away}");
         // Aggregates every 6 ms add 6 / 2.449 = 2.449 ms: ln(2.468 / 0.3) = 2.107 less at the mean.
-        let waits = density(&seen(0.0), Kind::Aggregating, &[10e6, 0.05, 100.0, 6e-3], &anchors);
+        let waits = density(&seen(0.0), PathKind::Aggregating, &[10e6, 0.05, 100.0, 6e-3], &anchors);
         assert!((waits + 2.107).abs() < 1e-3, "{waits}");
     }
 }

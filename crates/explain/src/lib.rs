@@ -39,7 +39,7 @@ use anchors::Anchors;
 pub use anchors::Given;
 use firstflight_hosts::host::Host;
 use firstflight_hosts::progress::Progress;
-use kinds::Kind;
+use kinds::PathKind;
 pub use kinds::Value;
 use rerun::Transfer;
 use search::{Search, Target, thresholds};
@@ -179,7 +179,7 @@ impl Explanation {
 
     /// Whether a constant rate with a drop-tail queue and without random loss has most of the weight.
     pub fn is_plain(&self) -> bool {
-        let plain = self.paths.iter().filter(|path| path.kind == Kind::DropTail);
+        let plain = self.paths.iter().filter(|path| path.kind == PathKind::DropTail);
         plain.map(|path| path.weight).sum::<f64>() >= 0.5
     }
 
@@ -236,9 +236,10 @@ fn narrow(paths: &mut Vec<Weighed>, breadth: Breadth) {
     match breadth {
         Breadth::All => return,
         Breadth::Kind => {
-            let of = |kind: Kind| paths.iter().filter(|path| path.kind == kind).map(|path| path.weight).sum();
-            let sums = Kind::ALL.map(|kind| (kind, of(kind)));
-            let heaviest = sums.into_iter().max_by(|a: &(Kind, f64), b| a.1.total_cmp(&b.1));
+            let of =
+                |kind: PathKind| paths.iter().filter(|path| path.kind == kind).map(|path| path.weight).sum();
+            let sums = PathKind::ALL.map(|kind| (kind, of(kind)));
+            let heaviest = sums.into_iter().max_by(|a: &(PathKind, f64), b| a.1.total_cmp(&b.1));
             paths.retain(|path| heaviest.is_some_and(|(kind, _)| path.kind == kind));
         }
         Breadth::Path => paths.truncate(1),

@@ -18,7 +18,7 @@ mod tests;
 use firstflight_capture::Offered;
 
 use super::anchors::Anchors;
-use super::kinds::Kind;
+use super::kinds::PathKind;
 use super::population::Population;
 use super::rules::{Judged, Queued};
 use super::weighed::Weighed;
@@ -27,7 +27,7 @@ use firstflight_hosts::parallel::map;
 
 /// Shares of the kinds with a constant rate in the explanation of the losses, and their rules.
 #[derive(Debug)]
-pub(super) struct Shares(Vec<(Kind, f64, Judged)>);
+pub(super) struct Shares(Vec<(PathKind, f64, Judged)>);
 
 impl Shares {
     /// Share that keeps a kind in the search: less changes no quantile of a forecast between 5 and 95 %.
@@ -44,9 +44,9 @@ impl Shares {
     /// overflow explains every loss may be there, as behind a capture without loss, but is a risk and no explanation.
     pub(super) fn of(connections: &[&[Offered]], anchors: &Anchors, seed: u64) -> Self {
         let mut all = Self::judged(connections, anchors, seed);
-        let plain = all.0.iter().find(|one| one.0 == Kind::DropTail).map_or(0.0, |one| one.2.evidence);
+        let plain = all.0.iter().find(|one| one.0 == PathKind::DropTail).map_or(0.0, |one| one.2.evidence);
         for (kind, share, judged) in &mut all.0 {
-            if *kind != Kind::DropTail && judged.evidence - plain < Self::SUBSTANTIAL {
+            if *kind != PathKind::DropTail && judged.evidence - plain < Self::SUBSTANTIAL {
                 *share = 0.0;
             }
         }
@@ -67,19 +67,20 @@ impl Shares {
         if !queued.lost() {
             return Self(vec![]);
         }
-        let shown: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.model().shows(anchors)).collect();
+        let shown: Vec<PathKind> =
+            PathKind::ALL.into_iter().filter(|kind| kind.model().shows(anchors)).collect();
         let judged = map(&shown, |kind| {
             let model = kind.model();
             Some((*kind, model.judged(&model.ranges(anchors), &queued, seed)?))
         });
-        let judged: Vec<(Kind, Judged)> = judged.into_iter().flatten().collect();
+        let judged: Vec<(PathKind, Judged)> = judged.into_iter().flatten().collect();
         let logs: Vec<f64> = judged.iter().map(|(kind, it)| it.evidence + libm::log(kind.prior())).collect();
         let each = judged.into_iter().zip(normalised(&logs));
         Self(each.map(|((kind, judged), share)| (kind, share, judged)).collect())
     }
 
     /// Share of a kind; `None` if the losses say nothing about it.
-    fn share(&self, kind: Kind) -> Option<f64> {
+    fn share(&self, kind: PathKind) -> Option<f64> {
         self.0.iter().find(|one| one.0 == kind).map(|one| one.1)
     }
 
@@ -120,7 +121,7 @@ impl Shares {
     }
 
     /// Divides the weights of kinds anew among those that have a share.
-    pub(super) fn divide(&self, kinds: &[Kind], weights: &mut [f64]) {
+    pub(super) fn divide(&self, kinds: &[PathKind], weights: &mut [f64]) {
         let own = || kinds.iter().filter_map(|kind| self.share(*kind));
         let shares: f64 = own().sum();
         let all: f64 = kinds

@@ -4,7 +4,7 @@ use firstflight_capture::summary::Summary;
 
 use super::candidate::{Candidate, Tried};
 use super::kernel::Kernel;
-use super::kinds::{Kind, PLACES, Place};
+use super::kinds::{PLACES, PathKind, Place};
 use super::range::{Range, reflected_density};
 use super::senders::Senders;
 use super::surface::Surface;
@@ -16,7 +16,7 @@ pub(super) const KEPT: usize = 24;
 
 /// One kind of path during the search.
 pub(super) struct Population {
-    pub(super) kind: Kind,
+    pub(super) kind: PathKind,
     /// Whether packets overtake each other; the last two ranges are then those of reordering.
     pub(super) reorders: bool,
     pub(super) ranges: Vec<Range>,

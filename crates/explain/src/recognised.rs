@@ -14,7 +14,7 @@ use firstflight_scenario::{Candidate, Limit, Profile, Scenario, limits};
 
 use super::UNLIKE;
 use super::anchors::Anchors;
-use super::kinds::Kind;
+use super::kinds::PathKind;
 use super::reordering;
 use super::rerun::{Transfer, run};
 use super::search::{Search, Target, thresholds};
@@ -36,7 +36,7 @@ pub(super) fn base(bytes: u64) -> Scenario {
 
 /// A simulated transfer.
 pub(super) struct Made<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: PathKind,
     /// Whether the last of the values are those of reordering.
     pub(super) reorders: bool,
     pub(super) values: &'a [f64],
@@ -96,18 +96,18 @@ pub(super) fn found(
 
 /// Weight of a kind in the answer to a transfer on a path of it, and the weights of all kinds.
 fn weight(
-    kind: Kind,
+    kind: PathKind,
     values: &[f64],
     scheme: &str,
     bytes: u64,
     (rate, first): (Option<f64>, Option<FirstRoundTrip>),
-) -> (f64, Vec<(Kind, f64)>) {
+) -> (f64, Vec<(PathKind, f64)>) {
     let made = Made { kind, reorders: false, values, scheme, bytes, late: Nanos::ZERO, seed: SEED };
     of_kinds(kind, found(&made, (rate, first)).0)
 }
 
-fn of_kinds(kind: Kind, paths: Vec<Weighed>) -> (f64, Vec<(Kind, f64)>) {
-    let mut kinds: Vec<(Kind, f64)> = vec![];
+fn of_kinds(kind: PathKind, paths: Vec<Weighed>) -> (f64, Vec<(PathKind, f64)>) {
+    let mut kinds: Vec<(PathKind, f64)> = vec![];
     for path in paths {
         match kinds.iter_mut().find(|(own, _)| *own == path.kind) {
             Some((_, sum)) => *sum += path.weight,
@@ -117,7 +117,7 @@ fn of_kinds(kind: Kind, paths: Vec<Weighed>) -> (f64, Vec<(Kind, f64)>) {
     (kinds.iter().find(|(own, _)| *own == kind).map_or(0.0, |(_, weight)| *weight), kinds)
 }
 
-fn recognised(kind: Kind, values: &[f64], scheme: &str, bytes: u64, rate: Option<f64>) {
+fn recognised(kind: PathKind, values: &[f64], scheme: &str, bytes: u64, rate: Option<f64>) {
     let (weight, kinds) = weight(kind, values, scheme, bytes, (rate, None));
     assert!(weight > 0.5, "{kind:?}: {kinds:?}");
 }
@@ -127,7 +127,7 @@ fn recognised(kind: Kind, values: &[f64], scheme: &str, bytes: u64, rate: Option
 #[test]
 fn a_constant_rate_behind_a_host_that_stalled() {
     let (bytes, scheme, values) = (600_000, "hystart-linux+cubic", [20e6, 0.05, 200.0]);
-    let (kind, late, seed) = (Kind::DropTail, Nanos::ZERO, SEED);
+    let (kind, late, seed) = (PathKind::DropTail, Nanos::ZERO, SEED);
     let made = Made { kind, reorders: false, values: &values, scheme, bytes, late, seed };
     let (mut target, _) = made.seen(None);
     for (name, faster) in
@@ -140,7 +140,7 @@ fn a_constant_rate_behind_a_host_that_stalled() {
     let paths = explained(&[target], bytes, anchors);
     let misfit: f64 = paths.iter().map(|path| path.weight * path.misfit).sum();
     assert!(misfit < UNLIKE, "{misfit}");
-    let (weight, kinds) = of_kinds(Kind::DropTail, paths);
+    let (weight, kinds) = of_kinds(PathKind::DropTail, paths);
     assert!(weight > 0.5, "{kinds:?}");
 }
 
@@ -148,19 +148,25 @@ fn a_constant_rate_behind_a_host_that_stalled() {
 fn a_token_bucket() {
     // A burst of 60 kB at 40 Mbit/s, then 5 Mbit/s behind a queue of 100 packets.
     let values = [40e6, 0.03, 100.0, 5e6, 60e3];
-    recognised(Kind::TokenBucket, &values, "hystart-linux+cubic", 600_000, Some(5e6));
+    recognised(PathKind::TokenBucket, &values, "hystart-linux+cubic", 600_000, Some(5e6));
 }
 
 #[test]
 fn thinned_acknowledgements() {
     // One acknowledgement of four arrives.
-    recognised(Kind::ThinnedReturn, &[12e6, 0.04, 150.0, 4.0], "hystart-linux+cubic", 600_000, Some(12e6));
+    recognised(
+        PathKind::ThinnedReturn,
+        &[12e6, 0.04, 150.0, 4.0],
+        "hystart-linux+cubic",
+        600_000,
+        Some(12e6),
+    );
 }
 
 #[test]
 fn three_transfers_leave_a_varying_rate_as_uncertain_as_three_draws_do() {
     let values = [12e6, 0.05, 500.0, 0.6, 0.2, 0.5, 5.0];
-    let (kind, scheme, bytes) = (Kind::VaryingRate, "hystart-linux+cubic", 600_000);
+    let (kind, scheme, bytes) = (PathKind::VaryingRate, "hystart-linux+cubic", 600_000);
     let late = Nanos::ZERO;
     let targets = [SEED, SEED + 1, SEED + 2]
         .map(|seed| Made { kind, reorders: false, values: &values, scheme, bytes, late, seed }.seen(None).0);
@@ -185,20 +191,20 @@ fn a_slow_return_path_by_its_handshake() {
     let effect = Some(0.15e6 * 1500.0 / 52.0);
     let of = |longer_by| {
         let first = FirstRoundTrip { longer_by, packets: 1, syn_bytes: 60.0 };
-        weight(Kind::LimitedReturn, &values, "hystart-linux+cubic", 300_000, (effect, Some(first)))
+        weight(PathKind::LimitedReturn, &values, "hystart-linux+cubic", 300_000, (effect, Some(first)))
     };
     // A packet takes 1440 bytes at 50 Mbit/s longer than a SYN, its answer 8 bytes at 0.15 Mbit/s less: 0.23 - 0.43 ms.
     let (slow_return, kinds) = of(-0.2e-3);
     assert!(slow_return > 0.5, "{kinds:?}");
     // At 4.33 Mbit/s in both directions a packet takes 2.66 ms longer, and its answer 0.01 ms less.
     let (_, kinds) = of(2.65e-3);
-    let slow_forward = kinds.iter().find(|(kind, _)| *kind == Kind::DropTail).map_or(0.0, |one| one.1);
+    let slow_forward = kinds.iter().find(|(kind, _)| *kind == PathKind::DropTail).map_or(0.0, |one| one.1);
     assert!(slow_forward > 0.5, "{kinds:?}");
 }
 
 /// Checks that reordering of 3 % of the packets by 4 ms is found in four transfers, beside the kind of the path: a constant rate of
 /// 8 Mbit/s at which packets are 1.5 ms apart.
-fn reordering_is_recognised(kind: Kind, values: &[f64]) {
+fn reordering_is_recognised(kind: PathKind, values: &[f64]) {
     const TRANSFERS: u64 = 4;
     let values = [values, &[0.03, 4e-3]].concat();
     let (mut late, mut weights, mut away, mut variance) = (0.0, 0.0, 0.0, 0.0);
@@ -244,10 +250,10 @@ fn median(paths: &[Weighed], back: usize) -> f64 {
 
 #[test]
 fn reordering_on_a_constant_rate() {
-    reordering_is_recognised(Kind::DropTail, &[8e6, 0.05, 200.0]);
+    reordering_is_recognised(PathKind::DropTail, &[8e6, 0.05, 200.0]);
 }
 
 #[test]
 fn reordering_beside_random_loss() {
-    reordering_is_recognised(Kind::RandomLoss, &[8e6, 0.03, 200.0, 0.01, 1.0]);
+    reordering_is_recognised(PathKind::RandomLoss, &[8e6, 0.03, 200.0, 0.01, 1.0]);
 }

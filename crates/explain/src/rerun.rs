@@ -63,7 +63,7 @@ mod tests {
     use firstflight_scenario::build::{Flow, Path};
     use firstflight_scenario::{FlowGroup, Limit, Profile, Receiver, SchemeSpec};
 
-    use super::super::kinds::Kind;
+    use super::super::kinds::PathKind;
     use super::super::recognised::base;
     use super::super::weighed;
     use super::*;
@@ -93,19 +93,19 @@ mod tests {
     }
 
     /// Values of a path of each kind, and those of reordering.
-    const PATHS: [(Kind, &[f64]); 12] = [
-        (Kind::DropTail, &[8e6, 0.05, 25.0]),
-        (Kind::RandomLoss, &[20e6, 0.03, 200.0, 0.03, 2.0]),
-        (Kind::Red, &[10e6, 0.04, 8.0, 3.0, 0.1, 0.005]),
-        (Kind::Codel, &[6e6, 0.04, 5e-3, 500.0]),
-        (Kind::Policer, &[40e6, 0.03, 5e6, 40e3]),
-        (Kind::TokenBucket, &[40e6, 0.03, 60.0, 5e6, 30e3]),
-        (Kind::VaryingRate, &[12e6, 0.05, 50.0, 0.6, 0.2, 0.5, 5.0]),
-        (Kind::Aggregating, &[30e6, 0.03, 300.0, 8e-3]),
-        (Kind::OtherTraffic, &[15e6, 0.05, 80.0, 2.0, 0.8, 0.3]),
-        (Kind::OtherTraffic, &[30e6, 0.01, 20.0, 4.0, 0.1, 0.3]),
-        (Kind::LimitedReturn, &[60e6, 0.03, 300.0, 3e5]),
-        (Kind::ThinnedReturn, &[12e6, 0.04, 15.0, 4.0]),
+    const PATHS: [(PathKind, &[f64]); 12] = [
+        (PathKind::DropTail, &[8e6, 0.05, 25.0]),
+        (PathKind::RandomLoss, &[20e6, 0.03, 200.0, 0.03, 2.0]),
+        (PathKind::Red, &[10e6, 0.04, 8.0, 3.0, 0.1, 0.005]),
+        (PathKind::Codel, &[6e6, 0.04, 5e-3, 500.0]),
+        (PathKind::Policer, &[40e6, 0.03, 5e6, 40e3]),
+        (PathKind::TokenBucket, &[40e6, 0.03, 60.0, 5e6, 30e3]),
+        (PathKind::VaryingRate, &[12e6, 0.05, 50.0, 0.6, 0.2, 0.5, 5.0]),
+        (PathKind::Aggregating, &[30e6, 0.03, 300.0, 8e-3]),
+        (PathKind::OtherTraffic, &[15e6, 0.05, 80.0, 2.0, 0.8, 0.3]),
+        (PathKind::OtherTraffic, &[30e6, 0.01, 20.0, 4.0, 0.1, 0.3]),
+        (PathKind::LimitedReturn, &[60e6, 0.03, 300.0, 3e5]),
+        (PathKind::ThinnedReturn, &[12e6, 0.04, 15.0, 4.0]),
     ];
 
     /// The sender's packets by an event for each hop, in order of time, until every finite flow has ended.

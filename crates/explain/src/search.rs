@@ -22,7 +22,7 @@ use super::candidate::{Candidate, Tried};
 use super::ends;
 use super::handshake;
 use super::kernel::{Kernel, REPEATS, floors};
-use super::kinds::{Kind, MOST, PLACES, Place};
+use super::kinds::{MOST, PLACES, PathKind, Place};
 use super::losses::Shares;
 use super::population::{EQUAL, KEPT, Population};
 use super::range::{Range, normal, reflected};
@@ -55,7 +55,7 @@ const UNLIKELY: [f64; REFINE as usize + 1] = [60.0, 40.0, 30.0, 25.0];
 const SEEDS: u64 = 2;
 
 /// Steps of progress: each kind approaches the capture, and all that are left refine.
-pub(super) const STEPS: u64 = (Kind::ALL.len() * APPROACHES) as u64 + REFINE as u64 + 1;
+pub(super) const STEPS: u64 = (PathKind::ALL.len() * APPROACHES) as u64 + REFINE as u64 + 1;
 /// Steps of the approach of one kind.
 const APPROACHES: usize = 1;
 
@@ -101,7 +101,7 @@ impl Search<'_> {
         let offered = self.targets.iter().map(|target| target.offered.as_slice());
         let losses = Shares::of(&offered.collect::<Vec<_>>(), &self.anchors, self.seed);
         let mut populations: Vec<Population> = vec![];
-        for kind in Kind::ALL {
+        for kind in PathKind::ALL {
             if !kind.model().shows(&self.anchors) {
                 progress.advance(1);
                 continue;
@@ -178,7 +178,7 @@ impl Search<'_> {
     }
 
     /// Parameters of a kind, and those of reordering.
-    fn ranges(&self, kind: Kind) -> Vec<Range> {
+    fn ranges(&self, kind: PathKind) -> Vec<Range> {
         let lanes = self.anchors.lanes.iter().flat_map(reordering::Lanes::ranges);
         kind.model().ranges(&self.anchors).into_iter().chain(lanes).collect()
     }

@@ -5,7 +5,7 @@ use firstflight_contract::Nanos;
 use firstflight_scenario::{Candidate, Threshold};
 
 use super::anchors::Anchors;
-use super::kinds::Kind;
+use super::kinds::PathKind;
 use super::recognised::{Made, SEED, base, explained_by};
 
 /// 20 Mbit/s, 60 ms: 100 packets on the path, and as many in the buffer.
@@ -14,7 +14,7 @@ const BYTES: u64 = 4_000_000;
 
 /// The likeliest sender of a transfer of `made`, whose initial window is known, with its weight.
 fn likeliest(made: &str) -> (Candidate, f64) {
-    let (kind, late, seed) = (Kind::DropTail, Nanos::ZERO, SEED);
+    let (kind, late, seed) = (PathKind::DropTail, Nanos::ZERO, SEED);
     let made_by = Candidate::parse(made).expect("a sender");
     let transfer = Made { kind, reorders: false, values: &PATH, scheme: made, bytes: BYTES, late, seed };
     let (target, _) = transfer.seen(None);

@@ -3,14 +3,14 @@
 use firstflight_contract::Nanos;
 use firstflight_scenario::{Reorder, Scenario};
 
-use crate::kinds::Kind;
+use crate::kinds::PathKind;
 use crate::reordering;
 use crate::senders::Schemes;
 
 /// A path with its weight among those of every kind.
 #[derive(Clone, Debug)]
 pub(super) struct Weighed {
-    pub(super) kind: Kind,
+    pub(super) kind: PathKind,
     pub(super) values: Vec<f64>,
     /// Whether the last values are those of reordering.
     pub(super) reorders: bool,
@@ -35,7 +35,7 @@ impl Weighed {
 
 /// The scenario `base` on a path of this kind and these values, the last ones of which are those of reordering if it `reorders`.
 pub(super) fn scenario(
-    kind: Kind,
+    kind: PathKind,
     values: &[f64],
     reorders: bool,
     base: &Scenario,

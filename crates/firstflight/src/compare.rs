@@ -7,7 +7,6 @@ use firstflight_compare::{Input, Limits, Request};
 use firstflight_document::Error;
 use firstflight_document::quantity::parse_bytes;
 use firstflight_hosts::host::Host;
-use firstflight_hosts::memory;
 use firstflight_hosts::progress::{Progress, Silent};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_hosts::trace::record::Recording;
@@ -33,23 +32,7 @@ use firstflight_schemes::catalogue::Schemes;
 /// ```
 pub fn compare<'a>(input: impl Into<Input>) -> Compare<'a> {
     Compare {
-        request: Request {
-            input: input.into(),
-            schemes: vec![],
-            sizes: firstflight_compare::DEFAULT_SIZES.to_vec(),
-            profile: Profile::Linux,
-            runs: firstflight_compare::DEFAULT_REPLICATIONS,
-            seed: 1,
-            candidates: firstflight_compare::DEFAULT_CANDIDATES,
-            breadth: firstflight_compare::Breadth::All,
-            search_seed: None,
-            deployable: false,
-            harm: true,
-            limits: Limits::default(),
-            memory: memory::DEFAULT,
-            command: String::new(),
-            revision: env!("CARGO_PKG_VERSION").into(),
-        },
+        request: Request::of(input),
         catalogue: Schemes::built_in(),
         host: &Simulator,
         progress: &Silent,
@@ -188,7 +171,7 @@ impl<'a> Compare<'a> {
         self
     }
 
-    /// Limit of the memory that all runs and their results may take, bytes; the default is [`memory::DEFAULT`]. It decides
+    /// Limit of the memory that all runs and their results may take, bytes; the default is [`memory::DEFAULT`](crate::memory::DEFAULT). It decides
     /// whether the comparison is made, and changes no result.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.request.memory = bytes;

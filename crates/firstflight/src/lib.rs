@@ -54,7 +54,7 @@ pub use firstflight_document::{Error, quantity};
 pub use firstflight_hosts::exhibit;
 pub use firstflight_hosts::host::{Host, Observe, Refusal};
 pub use firstflight_hosts::memory;
-pub use firstflight_hosts::progress::{Progress, Silent};
+pub use firstflight_hosts::progress::{Halt, Progress, Silent};
 pub use firstflight_hosts::run::{Made, over_time};
 pub use firstflight_hosts::simulator::{Simulator, Stoppable};
 pub use firstflight_hosts::trace::journey;

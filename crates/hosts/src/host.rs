@@ -4,15 +4,17 @@
 //! simulator, to the Linux kernel or to a QUIC stack.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use firstflight_contract::{Nanos, Signals};
 use firstflight_scenario::Scenario;
 
 use crate::memory::{self, Estimate};
+use crate::progress::Halt;
 use crate::trace::capture::Capture;
 use crate::trace::record::Recording;
 use firstflight_results::{FlowResult, RunResult, SampleRow, Series, StartupExit};
+
+pub use crate::refusal::Refusal;
 
 /// A system that runs scenarios.
 pub trait Host: Sync {
@@ -37,15 +39,20 @@ pub trait Host: Sync {
     ///
     /// # Errors
     /// As [`Host::check`], if the run takes more memory than the observation allows, and if the observation names a flow
-    /// that the scenario does not have.
-    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal>;
+    /// that the scenario does not have. [`Halt::Stopped`] if the user ended the run.
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Halt<Refusal>>;
 
     /// Runs the scenario until its first flow begins, for several runs that are equal until then; `memory` is the limit of each,
     /// bytes. `None` if the host has no such runs: each is then made from its beginning.
     ///
     /// # Errors
     /// As [`Host::run`].
-    fn begin(&self, scenario: &Scenario, seed: u64, memory: u64) -> Result<Option<Box<dyn Begun>>, Refusal> {
+    fn begin(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        memory: u64,
+    ) -> Result<Option<Box<dyn Begun>>, Halt<Refusal>> {
         let _ = (scenario, seed, memory);
         Ok(None)
     }
@@ -59,7 +66,7 @@ pub trait Begun: Send + Sync {
     ///
     /// # Errors
     /// As [`Host::run`].
-    fn go_on(&self, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Refusal>;
+    fn go_on(&self, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Halt<Refusal>>;
 }
 
 /// A flow whose transfers have ended.
@@ -81,23 +88,6 @@ impl Ended {
         Some(Self { name: flow.name.clone(), start_s: flow.start_s, transfers_s })
     }
 }
-
-/// The part of a scenario that a host cannot run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// Key in the scenario: `flow[0].startup`.
-    pub key: String,
-    /// Reason, as a whole sentence.
-    pub why: String,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.key, self.why)
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 /// Observations of a run beyond its totals.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //! Every part of an estimate has the key that causes the part, so that a refusal names the key to change. Estimates are
 //! upper bounds: `docs/reliability.md` compares them with measurements.
 
-use crate::host::Refusal;
+use crate::refusal::Refusal;
 use firstflight_document::quantity::show_bytes;
 
 /// Limit unless another is set: 4 GB. The number is the same on every machine, so that a command is accepted or refused

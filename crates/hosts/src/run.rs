@@ -10,7 +10,7 @@ use crate::cost::Stopwatch;
 use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory;
 use crate::parallel::{try_map, with_threads};
-use crate::progress::{Progress, Silent};
+use crate::progress::{Halt, Progress, Silent};
 use crate::stats::mean_ci95;
 use crate::trace::record::Recording;
 use firstflight_results::{
@@ -75,8 +75,8 @@ pub fn run(
     options: &RunOptions,
     progress: &dyn Progress,
 ) -> Result<Made, Error> {
-    run_scenario(host, &loaded.scenario, options, progress)
-        .map_err(|refusal| loaded.places.refuse(&refusal.key, refusal.why))
+    let refused = |refusal: Refusal| loaded.places.refuse(&refusal.key, refusal.why);
+    Ok(run_scenario(host, &loaded.scenario, options, progress).map_err(|halt| halt.map(refused))?)
 }
 
 /// Checks that the memory for all runs of `options` is within its limit. Nothing is run.
@@ -107,20 +107,22 @@ pub fn over_time(host: &dyn Host, loaded: &Loaded) -> Result<FlowOverTime, Error
     let Loaded { scenario, places } = loaded;
     let observe = Observe { flow: Some(FlowChoice::First), ..Observe::default() };
     let run = host.run(scenario, scenario.seed, &observe);
-    let run = run.map_err(|refusal| places.refuse(&refusal.key, refusal.why))?;
+    let refused = |refusal: Refusal| places.refuse(&refusal.key, refusal.why);
+    let run = run.map_err(|halt| Error::from(halt.map(refused)))?;
     Ok(run.flow.expect("a flow was asked for"))
 }
 
 /// Runs a scenario on a host, under as many seeds as `options` ask for.
 ///
 /// # Errors
-/// [`Refusal`] if the scenario asks for more than the host has, or the runs take more memory than the limit.
+/// [`Refusal`] if the scenario asks for more than the host has, or the runs take more memory than the limit. [`Halt::Stopped`] if the
+/// user ended the runs.
 pub fn run_scenario(
     host: &dyn Host,
     scenario: &Scenario,
     options: &RunOptions,
     progress: &dyn Progress,
-) -> Result<Made, Refusal> {
+) -> Result<Made, Halt<Refusal>> {
     let first = options.seed.unwrap_or(scenario.seed);
     let runs = u64::from(options.runs.max(1));
     let seeds: Vec<u64> = (0..runs).map(|i| first.wrapping_add(i)).collect();
@@ -132,7 +134,7 @@ pub fn run_scenario(
     let one = |seed: u64, observe: &Observe| {
         let run = host.run(scenario, seed, observe)?;
         progress.advance(1);
-        Ok(run)
+        Ok::<_, Halt<Refusal>>(run)
     };
     let made = with_threads(threads, || {
         // A run that is recorded takes more memory, and is made alone.
@@ -141,9 +143,9 @@ pub fn run_scenario(
             false => None,
         };
         let others = &seeds[usize::from(alone.is_some())..];
-        let others = try_map(others, |&seed| Ok(one(seed, &observe)?.result))?;
+        let others = try_map(others, |&seed| Ok::<_, Halt<Refusal>>(one(seed, &observe)?.result))?;
         // The cost is that of threads that live.
-        Ok((alone, others, watch.stop()))
+        Ok::<_, Halt<Refusal>>((alone, others, watch.stop()))
     });
     progress.finish();
     let (alone, others, (cpu_s, wall_s)) = made?;
@@ -262,6 +264,13 @@ mod tests {
         recovery = "newreno"
     "#;
 
+    fn refusal(made: Result<Made, Halt<Refusal>>) -> Option<Refusal> {
+        match made {
+            Err(Halt::Failed(refusal)) => Some(refusal),
+            _ => None,
+        }
+    }
+
     /// The simulator, with the number of scenarios that were only checked.
     #[derive(Default)]
     struct Counting(AtomicU32);
@@ -284,7 +293,7 @@ mod tests {
             Simulator.draws(scenario)
         }
 
-        fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+        fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Halt<Refusal>> {
             Simulator.run(scenario, seed, observe)
         }
     }
@@ -294,7 +303,7 @@ mod tests {
         let scenario = parse(ONE, "test.toml").expect("a valid scenario").scenario;
         let checks = |runs, memory| {
             let (host, options) = (Counting::default(), RunOptions { runs, memory, ..RunOptions::default() });
-            let refusal = run_scenario(&host, &scenario, &options, &Silent).err();
+            let refusal = refusal(run_scenario(&host, &scenario, &options, &Silent));
             (host.0.into_inner(), refusal)
         };
         assert_eq!(checks(1, memory::DEFAULT), (0, None));
@@ -419,7 +428,9 @@ mod tests {
                 "[path]\nrate = \"10 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"50 packets\"\n[[flow]]\nsize = \"20 packets\"\n{flow}"
             );
             let scenario = parse(&text, "test.toml").expect("a valid scenario").scenario;
-            run_scenario(&Simulator, &scenario, &RunOptions::default(), &Silent).expect_err("refused").key
+            refusal(run_scenario(&Simulator, &scenario, &RunOptions::default(), &Silent))
+                .expect("refused")
+                .key
         };
         assert_eq!(refused("profile = \"quinn\"\nidle_restart = \"pace\"\n"), "flow[0].idle_restart");
         assert_eq!(refused("profile = \"quinn\"\nstartup = \"jump-start\"\n"), "flow[0].startup");

@@ -15,6 +15,7 @@ use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
 use crate::host::{Begun, Ended, FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
 use crate::network::{Built, DELIVERY, OFFERED, RECORDED, build_within, estimate};
+use crate::progress::Halt;
 use crate::rows::{run_result, startup_exit};
 use crate::trace::capture::capture;
 use crate::trace::journey::Journeys;
@@ -42,11 +43,16 @@ impl Host for Simulator {
         scenario.draws()
     }
 
-    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Halt<Refusal>> {
         run(scenario, seed, observe, None)
     }
 
-    fn begin(&self, scenario: &Scenario, seed: u64, memory: u64) -> Result<Option<Box<dyn Begun>>, Refusal> {
+    fn begin(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        memory: u64,
+    ) -> Result<Option<Box<dyn Begun>>, Halt<Refusal>> {
         begin(scenario, seed, memory, None)
     }
 }
@@ -65,7 +71,7 @@ impl Simulator {
     }
 }
 
-/// The simulator, whose runs end soon after `stop` becomes true, with a refusal instead of a result.
+/// The simulator, whose runs end soon after `stop` becomes true.
 #[derive(Clone, Debug, Default)]
 pub struct Stoppable {
     /// Whether the runs are to end.
@@ -89,19 +95,24 @@ impl Host for Stoppable {
         Simulator.draws(scenario)
     }
 
-    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Halt<Refusal>> {
         run(scenario, seed, observe, Some(&self.stop))
     }
 
-    fn begin(&self, scenario: &Scenario, seed: u64, memory: u64) -> Result<Option<Box<dyn Begun>>, Refusal> {
+    fn begin(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        memory: u64,
+    ) -> Result<Option<Box<dyn Begun>>, Halt<Refusal>> {
         begin(scenario, seed, memory, Some(&self.stop))
     }
 }
 
-/// Refuses a run that was stopped.
-fn check_stop(stop: Option<&Arc<AtomicBool>>) -> Result<(), Refusal> {
+/// Ends a run that was stopped.
+fn check_stop(stop: Option<&Arc<AtomicBool>>) -> Result<(), Halt<Refusal>> {
     match stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-        true => Err(Refusal { key: String::new(), why: "the run was stopped".into() }),
+        true => Err(Halt::Stopped),
         false => Ok(()),
     }
 }
@@ -112,7 +123,7 @@ fn prepare(
     seed: u64,
     observe: &Observe,
     stop: Option<&Arc<AtomicBool>>,
-) -> Result<(Built, u64), Refusal> {
+) -> Result<(Built, u64), Halt<Refusal>> {
     check_stop(stop)?;
     let mut built = build_within(observe.memory, scenario, seed, observe.grid)?;
     built.network.stop = stop.cloned();
@@ -134,7 +145,7 @@ fn begin(
     seed: u64,
     memory: u64,
     stop: Option<&Arc<AtomicBool>>,
-) -> Result<Option<Box<dyn Begun>>, Refusal> {
+) -> Result<Option<Box<dyn Begun>>, Halt<Refusal>> {
     let observe = Observe { grid: limits::TIME, memory, ..Observe::default() };
     let (built, _) = prepare(scenario, seed, &observe, stop)?;
     let begun = begun::Begun::of(&built.network, 0);
@@ -144,7 +155,7 @@ fn begin(
 }
 
 impl Begun for Beginning {
-    fn go_on(&self, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Refusal> {
+    fn go_on(&self, scenario: &Scenario) -> Result<Option<Vec<Ended>>, Halt<Refusal>> {
         let (built, _) = prepare(scenario, self.seed, &self.observe, self.stop.as_ref())?;
         let Some(flows) = self.begun.go_on(&built.network) else { return Ok(None) };
         check_stop(self.stop.as_ref())?;
@@ -164,7 +175,7 @@ fn run(
     seed: u64,
     observe: &Observe,
     stop: Option<&Arc<AtomicBool>>,
-) -> Result<Run, Refusal> {
+) -> Result<Run, Halt<Refusal>> {
     let (built, most) = prepare(scenario, seed, observe, stop)?;
     let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
     let network = &built.network;

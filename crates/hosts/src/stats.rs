@@ -3,6 +3,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use firstflight_quantile::type_7;
 use firstflight_results::{Ci95, Completion};
 
 /// Mean of `values` and its 95 % interval by Student's t; no interval for fewer than two values.
@@ -26,15 +27,6 @@ pub fn t_975(freedom: usize) -> f64 {
     let t =
         StudentsT::new(0.0, 1.0, freedom as f64).expect("at least one degree of freedom").inverse_cdf(0.975);
     (t * 1e11).round() / 1e11
-}
-
-/// Quantile `p` of `sorted`, by linear interpolation (type 7 of Hyndman and Fan, "Sample Quantiles in
-/// Statistical Packages", The American Statistician 50(4), 1996).
-pub fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let place = p * (sorted.len() - 1) as f64;
-    let (low, share) = (place.floor() as usize, place.fract());
-    let high = (low + 1).min(sorted.len() - 1);
-    sorted[low] + share * (sorted[high] - sorted[low])
 }
 
 /// 95 % interval of the quantile `p` without assumptions on the distribution: the order statistics between
@@ -94,11 +86,11 @@ pub fn completion(times: &[f64]) -> Option<Completion> {
     sorted.sort_by(f64::total_cmp);
     let (mean, ci) = mean_ci95(&sorted);
     Some(Completion {
-        median: quantile(&sorted, 0.5),
-        p95: quantile(&sorted, 0.95),
+        median: type_7(&sorted, 0.5),
+        p95: type_7(&sorted, 0.95),
         ci95: quantile_ci95(&sorted, 0.5),
         p95_ci95: quantile_ci95(&sorted, 0.95),
-        quantiles: [0.05, 0.25, 0.5, 0.75, 0.95].map(|p| quantile(&sorted, p)),
+        quantiles: [0.05, 0.25, 0.5, 0.75, 0.95].map(|p| type_7(&sorted, p)),
         mean,
         mean_ci95: ci.unwrap_or([mean, mean]),
     })
@@ -123,14 +115,6 @@ mod tests {
         assert_eq!(mean, 5.0);
         assert!((low - 0.892).abs() < 0.001 && (high - 9.108).abs() < 0.001, "{low} {high}");
         assert_eq!(mean_ci95(&[7.0]), (7.0, None));
-    }
-
-    #[test]
-    fn quantiles_interpolate() {
-        let sorted = [10.0, 20.0, 30.0, 40.0];
-        assert_eq!(quantile(&sorted, 0.5), 25.0);
-        // 0.95 * 3 = 2.85: 30 + 0.85 * 10.
-        assert!((quantile(&sorted, 0.95) - 38.5).abs() < 1e-9);
     }
 
     #[test]

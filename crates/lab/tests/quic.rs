@@ -1,13 +1,18 @@
 //! QUIC as a host of scenarios.
 
 use firstflight_hosts::host::{Host, Observe, Refusal};
+use firstflight_hosts::progress::Halt;
 use firstflight_hosts::simulator::Simulator;
 use firstflight_lab::Quic;
 use firstflight_results::RunResult;
 
 fn run(host: &dyn Host, text: &str) -> Result<RunResult, Refusal> {
     let scenario = firstflight_scenario::parse(text, "test.toml").expect("a valid scenario").scenario;
-    host.run(&scenario, scenario.seed, &Observe::default()).map(|run| run.result)
+    match host.run(&scenario, scenario.seed, &Observe::default()) {
+        Ok(run) => Ok(run.result),
+        Err(Halt::Failed(refusal)) => Err(refusal),
+        Err(Halt::Stopped) => panic!("the run was stopped"),
+    }
 }
 
 /// A transfer over 20 Mbit/s and 60 ms behind 100 packets.

@@ -5,8 +5,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::figure::{Axis, Course, Figure, Mark, Panel, Pattern, Point, Shape, Spacing, Stroke, Tone};
 use crate::format::{count, list, printable, time};
+use crate::pictures::{STYLE, embedded, styles};
 use crate::policy::policy;
-use crate::reproduction::{STYLE, embedded, styles};
 
 /// Flows with a picture; further flows have a row of the table only.
 const PICTURES: usize = 6;

@@ -17,7 +17,9 @@ mod networks;
 mod output;
 mod page;
 mod path;
+mod pictures;
 mod policy;
+#[cfg(feature = "papers")]
 pub mod reproduction;
 mod rows;
 mod shown;

@@ -98,7 +98,11 @@ impl Job<'_> {
             true => None,
             false => {
                 let observe = Observe { grid: self.grid, links: links.clone(), ..self.observe() };
-                Some(host.run(scenario, self.seed, &observe).map_err(refused)?.result)
+                Some(
+                    host.run(scenario, self.seed, &observe)
+                        .map_err(|halt| PaperError::from(halt.map(refused)))?
+                        .result,
+                )
             }
         };
         let mut registers = Registers::new();
@@ -107,7 +111,9 @@ impl Job<'_> {
                 && !registers.contains_key(name)
             {
                 let observe = Observe { flow: Some(FlowChoice::Named(name.clone())), ..self.observe() };
-                let run = host.run(scenario, self.seed, &observe).map_err(refused)?;
+                let run = host
+                    .run(scenario, self.seed, &observe)
+                    .map_err(|halt| PaperError::from(halt.map(refused)))?;
                 registers.insert(name.clone(), run.flow.expect("a flow was asked for"));
             }
         }

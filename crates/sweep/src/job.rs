@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Store, within};
-use firstflight_hosts::host::{Host, Observe, Run};
+use firstflight_hosts::host::{Host, Observe, Refusal, Run};
 use firstflight_hosts::parallel::try_map;
 use firstflight_hosts::progress::Progress;
 
@@ -59,7 +59,8 @@ impl Job {
     /// If the text is not a scenario, or the host cannot run the scenario.
     pub fn run(&self, host: &dyn Host, observe: &Observe) -> Result<Run, Error> {
         let run = host.run(&self.scenario()?, self.key.seed, observe);
-        run.map_err(|refusal| self.named(Error::invalid(refusal.why).at_key(refusal.key)))
+        let refused = |refusal: Refusal| Error::invalid(refusal.why).at_key(refusal.key);
+        run.map_err(|halt| self.named(halt.map(refused).into()))
     }
 
     fn named(&self, error: Error) -> Error {

@@ -312,9 +312,11 @@ impl Sweep {
         let make = |Task { job, .. }: &Task<Job>| {
             let cell = &cells[job.cell];
             let run = host.run(&cell.scenario, job.key.seed, observe);
-            run.map(&measure).map_err(|refusal| refused(cell, refusal))
+            run.map(&measure).map_err(|halt| halt.map(|refusal| refused(cell, refusal)))
         };
-        let runs = with_threads(threads, || execute(&tasks, store, |_, _| true, make, progress))?;
+        let runs = with_threads(threads, || {
+            execute(&tasks, store, |_, _| true, |task| make(task).map_err(Error::from), progress)
+        })?;
         Ok(Swept { axes: self.dimensions(), replications: self.replications, runs })
     }
 

@@ -14,7 +14,7 @@ use super::{Cell, Error, Sweep, settings, within, wrong};
 use firstflight_hosts::host::{Host, Observe, Refusal};
 use firstflight_hosts::memory;
 use firstflight_hosts::parallel::{try_map, with_threads};
-use firstflight_hosts::progress::Progress;
+use firstflight_hosts::progress::{self, Progress};
 use firstflight_hosts::stats::mean_ci95;
 
 /// Work of a part, in packets of the measured transfers: about a second of a core.
@@ -45,20 +45,8 @@ pub struct Plan {
     groups_per_part: u64,
 }
 
-/// Reason why a part was not made.
-#[derive(Debug)]
-pub enum Halt {
-    /// The user has asked for the end.
-    Stopped,
-    /// The host cannot run a cell, or a cell is no scenario.
-    Failed(Error),
-}
-
-impl From<Error> for Halt {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
+/// End of a part that was not made: the user has asked for the end, the host cannot run a cell, or a cell is no scenario.
+pub type Halt = progress::Halt<Error>;
 
 /// Replications of a cell that one thread runs, one after another.
 #[derive(Clone, Debug)]
@@ -402,12 +390,13 @@ impl Plan {
         (scheme, scenario): (Option<&Candidate>, &Scenario),
         host: &dyn Host,
         observe: &Observe,
-    ) -> Result<SweepRow, Error> {
+    ) -> Result<SweepRow, Halt> {
         let first = self.grid.seed.unwrap_or(scenario.seed);
         let own =
             if self.grid.own_seeds { index.wrapping_mul(self.grid.replications.most().into()) } else { 0 };
         let seed = first.wrapping_add(own).wrapping_add(replication);
-        let run = host.run(scenario, seed, observe).map_err(|refusal| self.refused(cell, scheme, refusal))?;
+        let run = host.run(scenario, seed, observe);
+        let run = run.map_err(|halt| halt.map(|refusal| self.refused(cell, scheme, refusal)))?;
         let name = scenario.flows[flow].flow_name(0);
         let measured = run.result.flows.iter().find(|flow| flow.name == name).ok_or_else(|| {
             self.sweep

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use firstflight_contract::Signals;
 use firstflight_hosts::host::{Host, Observe, Refusal, Run};
 use firstflight_hosts::memory::Estimate;
-use firstflight_hosts::progress::Silent;
+use firstflight_hosts::progress::{Halt, Silent};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_scenario::Scenario;
 use firstflight_sweep::{Axis, Error, Job, Store, Sweep, Swept, version};
@@ -58,9 +58,9 @@ impl Host for Counting {
         Simulator.draws(scenario)
     }
 
-    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Halt<Refusal>> {
         if self.runs.fetch_add(1, Ordering::Relaxed) >= self.fails_after {
-            return Err(Refusal { key: "path".into(), why: "the power is off".into() });
+            return Err(Halt::Failed(Refusal { key: "path".into(), why: "the power is off".into() }));
         }
         Simulator.run(scenario, seed, observe)
     }

@@ -1,20 +1,14 @@
 //! Statistics used by the estimators.
 
+use firstflight_quantile::type_1;
+
 /// A value with its weight.
 pub(super) type Weighted = (f64, f64);
 
-/// Smallest value up to which `share` of the weight lies; `None` for no values. Sorts its input.
+/// Quantile `share` by type 1 of Hyndman and Fan; `None` for no values. Sorts its input.
 pub fn quantile(values: &mut [Weighted], share: f64) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let total: f64 = values.iter().map(|(_, weight)| weight).sum();
-    let mut sum = 0.0;
-    for (value, weight) in values.iter() {
-        sum += weight;
-        if sum >= share * total {
-            return Some(*value);
-        }
-    }
-    values.last().map(|(value, _)| *value)
+    type_1(values.iter().copied(), share)
 }
 
 /// Standard deviation from the median distance to `center`, which outliers do not affect (the factor 1.4826

@@ -3,9 +3,7 @@
 use std::net::IpAddr;
 
 use clap::Args;
-use firstflight::build::{Flow, Path};
-use firstflight::results::SchemeResult;
-use firstflight::{Scenario, compare};
+use firstflight_compare::gateway::{BBR, Expected, expected};
 use firstflight_gateway::STOCK;
 use firstflight_report::printable;
 use serde::Serialize;
@@ -16,17 +14,8 @@ use crate::failure::Failure;
 use crate::output::{print_json, show};
 use crate::progress::Bar;
 
-/// Sizes of transfers, those that a first window decides.
-const SIZES: [&str; 3] = ["30 KB", "100 KB", "300 KB"];
-/// Depths of the queue at the bottleneck, which is not learned, bandwidth-delay products.
-const BUFFERS: [f64; 3] = [0.25, 1.0, 2.0];
 /// Networks for which the command advises without an address.
 const NETWORKS: usize = 5;
-/// The scheme of Linux's BBR.
-const BBR: &str = "bbr";
-/// Payload bytes of a full segment.
-const MSS: f64 = 1448.0;
-
 /// Show the plan of a network, its expected effect, and how to have it without the gateway
 ///
 /// The effect is simulated on the learned path, with queues of a quarter of the bandwidth-delay product, of one and of two,
@@ -62,16 +51,6 @@ struct Advice {
     why_no_effect: Option<String>,
     /// Ways to have it without the gateway: name, and command or setting.
     how: Value,
-}
-
-/// Expected effect on transfers of one size.
-#[derive(Debug, Serialize)]
-struct Expected {
-    size: &'static str,
-    /// Share of the completion time that is saved: least and most over the queues that were tried.
-    sooner: [f64; 2],
-    /// Retransmitted segments a transfer more than without the plan: least and most.
-    more_retransmits: [f64; 2],
 }
 
 pub(super) fn execute(options: &Options) -> Result<(), Failure> {
@@ -125,7 +104,7 @@ fn advise(found: &Value, control: &Value) -> Result<Advice, Failure> {
     let pace = plan["pace_segments_per_rtt"].as_u64().map(|pace| pace.max(window));
     let pace = pace.filter(|pace| window > STOCK.into() && *pace < 2 * window);
     match stack(control) {
-        Ok(stack) => advice.expected = effect(stack, window, pace, segments, rtt_ms)?,
+        Ok(stack) => advice.expected = expected(stack, window, pace, (segments, rtt_ms), &Bar::new())?,
         Err(why) => advice.why_no_effect = Some(why),
     }
     (advice.window_segments, advice.how) = (Some(window), found["how"].clone());
@@ -147,60 +126,6 @@ fn stack(control: &Value) -> Result<&'static str, String> {
         }
         (None, _) => Err("the gateway does not state the host's congestion control".to_owned()),
     }
-}
-
-/// Simulates transfers of this stack with and without the plan on the learned path: a first window of `window` segments, and `pace` of
-/// them in a round-trip time.
-fn effect(
-    stack: &str,
-    window: u64,
-    pace: Option<u64>,
-    segments: f64,
-    rtt_ms: f64,
-) -> Result<Vec<Expected>, Failure> {
-    let rate = segments * MSS * 8.0 / (rtt_ms / 1e3);
-    let mut expected = SIZES.map(|size| Expected {
-        size,
-        sooner: [f64::INFINITY, f64::NEG_INFINITY],
-        more_retransmits: [f64::INFINITY, f64::NEG_INFINITY],
-    });
-    for buffer in BUFFERS {
-        let path = Path::new(format!("{rate:.0} bit/s"), format!("{rtt_ms:.3} ms"), format!("{buffer} BDP"));
-        let flow = Flow::new().size("30 KB").text("profile", Some("linux"));
-        let scenario = Scenario::builder().path(path).flow(flow).build()?;
-        let pace = pace.map_or(String::new(), |pace| format!("={pace}"));
-        // BBR paces itself, whatever the plan.
-        let paced = if stack == BBR { String::new() } else { format!("+paced{pace}") };
-        let planned = format!("{stack}@iw{window}{paced}");
-        let report = compare(&scenario)
-            .schemes([stack, &planned])?
-            .sizes(SIZES)?
-            .harm(false)
-            .progress(&Bar::new())
-            .execute()?;
-        let results = &report.comparison.results;
-        for (row, size) in expected.iter_mut().zip(sizes(results)) {
-            let of = |planned: bool| {
-                let mut rows = results.iter().filter(|row| row.size_bytes == size);
-                rows.find(|row| row.initial_window_packets.is_some() == planned)
-            };
-            let (Some(stock), Some(with)) = (of(false), of(true)) else { continue };
-            let (Some(before), Some(after)) = (&stock.completion_s, &with.completion_s) else { continue };
-            let widen =
-                |range: &mut [f64; 2], value: f64| *range = [range[0].min(value), range[1].max(value)];
-            widen(&mut row.sooner, 1.0 - after.median / before.median);
-            widen(&mut row.more_retransmits, with.retransmits_mean - stock.retransmits_mean);
-        }
-    }
-    Ok(expected.into_iter().filter(|row| row.sooner[0].is_finite()).collect())
-}
-
-/// The sizes of a comparison, ascending.
-fn sizes(results: &[SchemeResult]) -> Vec<u64> {
-    let mut sizes: Vec<_> = results.iter().map(|row| row.size_bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
 }
 
 fn text(advice: &Advice) -> String {

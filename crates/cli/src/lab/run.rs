@@ -1,20 +1,17 @@
 //! `firstflight lab run`: one scenario on real stacks, and in the simulator beside them.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use firstflight::{Host, Run};
-use firstflight_contract::Signals;
-use firstflight_hosts::host::{Observe, Refusal, Run as HostRunMade};
-use firstflight_hosts::memory::Estimate;
+use firstflight_hosts::host::{Observe, Refusal};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_hosts::trace::record::Recording;
 use firstflight_lab::{Controls, Kernel, Quic, STOCK};
 use firstflight_report::hosts::{HostRun, page, picture};
 use firstflight_report::{Folder, REPORT_FILE, Vantage, printable, stage_logs, stage_tables_in};
 use firstflight_results::{RunResult, SampleRow, Validity};
-use firstflight_scenario::{Loaded, Scenario};
+use firstflight_scenario::Loaded;
 use firstflight_schemes::catalogue::Schemes;
 use serde_json::json;
 
@@ -56,7 +53,7 @@ pub(super) struct Options {
     scenario: PathBuf,
     /// Where it runs: the TCP of this machine's kernel, quinn, the simulator; several separated by commas
     #[arg(long, value_enum, value_name = "HOST", value_delimiter = ',', default_value = "kernel")]
-    host: Vec<Place>,
+    host: Vec<HostChoice>,
     /// Number of runs, each under its own seed; more than one adds every run and means with 95 % confidence intervals
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 1, value_parser = whole::<u32>(1..=1000))]
     runs: u32,
@@ -82,7 +79,7 @@ pub(super) struct Options {
 
 /// A host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Place {
+enum HostChoice {
     /// The TCP of this machine's kernel, in real time.
     Kernel,
     /// The QUIC stack quinn, in virtual time.
@@ -91,7 +88,7 @@ enum Place {
     Simulator,
 }
 
-impl Place {
+impl HostChoice {
     fn vantage(self) -> Vantage<'static> {
         match self {
             Self::Kernel => Vantage { name: "firstflight lab, sender in the Linux kernel", protocol: "TCP" },
@@ -112,53 +109,9 @@ impl Place {
     }
 }
 
-/// A host whose first run is kept over time. The result and the picture are thus of the same run.
-struct Kept<'a> {
-    host: &'a dyn Host,
-    samples: bool,
-    packets: bool,
-    /// Seed of the run that is kept.
-    first: u64,
-    kept: Mutex<(Vec<SampleRow>, Option<Recording>)>,
-}
-
-impl Host for Kept<'_> {
-    fn name(&self) -> &'static str {
-        self.host.name()
-    }
-
-    fn offers(&self) -> Signals {
-        self.host.offers()
-    }
-
-    fn check(&self, scenario: &Scenario, observe: &Observe) -> Result<Estimate, Refusal> {
-        self.host.check(scenario, &self.more(observe))
-    }
-
-    fn draws(&self, scenario: &Scenario) -> bool {
-        self.host.draws(scenario)
-    }
-
-    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<HostRunMade, Refusal> {
-        if seed != self.first {
-            return self.host.run(scenario, seed, observe);
-        }
-        let mut run = self.host.run(scenario, seed, &self.more(observe))?;
-        let over_time = (std::mem::take(&mut run.samples), run.recording.take());
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = over_time;
-        Ok(run)
-    }
-}
-
-impl Kept<'_> {
-    fn more(&self, observe: &Observe) -> Observe {
-        Observe { samples: self.samples, packets: self.packets, ..observe.clone() }
-    }
-}
-
 /// The runs of one host.
 struct Made {
-    place: Place,
+    place: HostChoice,
     result: RunResult,
     samples: Vec<SampleRow>,
     recording: Option<Recording>,
@@ -178,9 +131,9 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let observe = Observe { grid, samples: out.is_some(), packets: options.trace, ..Observe::default() };
     for place in places {
         let checked = match place {
-            Place::Kernel => Controls::check(&loaded.scenario, &observe),
-            Place::Quic => Quic.check(&loaded.scenario, &observe).map(drop),
-            Place::Simulator => Simulator.check(&loaded.scenario, &observe).map(drop),
+            HostChoice::Kernel => Controls::check(&loaded.scenario, &observe),
+            HostChoice::Quic => Quic.check(&loaded.scenario, &observe).map(drop),
+            HostChoice::Simulator => Simulator.check(&loaded.scenario, &observe).map(drop),
         };
         checked.map_err(|refusal| refused(&loaded, refusal, places))?;
     }
@@ -202,7 +155,7 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
 }
 
 /// A refusal of one host; with several hosts it names the way out.
-fn refused(loaded: &Loaded, refusal: Refusal, places: &[Place]) -> Failure {
+fn refused(loaded: &Loaded, refusal: Refusal, places: &[HostChoice]) -> Failure {
     let why = match places {
         [_] => refusal.why,
         _ => format!("{}; or leave this host out of --host", refusal.why),
@@ -210,30 +163,28 @@ fn refused(loaded: &Loaded, refusal: Refusal, places: &[Place]) -> Failure {
     failed(loaded.places.refuse(&refusal.key, why))
 }
 
-fn run_on(place: Place, loaded: &Loaded, options: &Options, observe: &Observe) -> Result<Made, Failure> {
+fn run_on(place: HostChoice, loaded: &Loaded, options: &Options, observe: &Observe) -> Result<Made, Failure> {
     let controls = match place {
-        Place::Kernel => Some(
+        HostChoice::Kernel => Some(
             Controls::of(&loaded.scenario)
                 .map_err(|refusal| failed(loaded.places.refuse(&refusal.key, refusal.why)))?,
         ),
-        Place::Quic | Place::Simulator => None,
+        HostChoice::Quic | HostChoice::Simulator => None,
     };
     let kernel = Kernel { controls: controls.as_ref().map_or(STOCK, Controls::all) };
     let host: &dyn Host = match place {
-        Place::Kernel => &kernel,
-        Place::Quic => &Quic,
-        Place::Simulator => &Simulator,
+        HostChoice::Kernel => &kernel,
+        HostChoice::Quic => &Quic,
+        HostChoice::Simulator => &Simulator,
     };
     let first = options.seed.unwrap_or(loaded.scenario.seed);
-    let kept =
-        Kept { host, samples: observe.samples, packets: observe.packets, first, kept: Mutex::default() };
     let bar = Bar::new();
-    let run = Run::of(loaded.clone()).host(&kept).replications(options.runs).grid(observe.grid).seed(first);
-    let mut result = run.progress(&bar).execute().map_err(failed)?;
+    let run = Run::of(loaded.clone()).host(host).replications(options.runs).grid(observe.grid).seed(first);
+    let made = run.progress(&bar).execute_observed(observe.samples, observe.packets).map_err(failed)?;
+    let firstflight::Made { mut result, samples, recording } = made;
     if options.host.len() > 1 {
         result.host = Some(host.name().into());
     }
-    let (samples, recording) = kept.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut notes = ran(place, &result);
     notes.push(place.source().into());
     Ok(Made { place, result, samples, recording, notes })
@@ -273,11 +224,11 @@ fn write(
     Ok(folder.commit()?)
 }
 
-fn name(place: Place) -> &'static str {
+fn name(place: HostChoice) -> &'static str {
     match place {
-        Place::Kernel => "kernel",
-        Place::Quic => "quic",
-        Place::Simulator => "simulator",
+        HostChoice::Kernel => "kernel",
+        HostChoice::Quic => "quic",
+        HostChoice::Simulator => "simulator",
     }
 }
 
@@ -289,7 +240,7 @@ fn text(made: &[Made], written: &[PathBuf]) -> String {
     for Made { place, result, notes, .. } in made {
         let all = notes.split_last().map_or(&notes[..], |(_, first)| first);
         out += &(all.join("\n") + "\n");
-        if *place != Place::Simulator {
+        if *place != HostChoice::Simulator {
             out += &reads(result);
         }
     }
@@ -297,15 +248,15 @@ fn text(made: &[Made], written: &[PathBuf]) -> String {
 }
 
 /// Sentences on how a host ran a scenario.
-fn ran(place: Place, result: &RunResult) -> Vec<String> {
+fn ran(place: HostChoice, result: &RunResult) -> Vec<String> {
     let (who, time) = match place {
-        Place::Kernel => ("The kernel", ""),
-        Place::Quic => ("quinn", " of virtual time"),
-        Place::Simulator => ("The simulator", " of virtual time"),
+        HostChoice::Kernel => ("The kernel", ""),
+        HostChoice::Quic => ("quinn", " of virtual time"),
+        HostChoice::Simulator => ("The simulator", " of virtual time"),
     };
     let mut out = vec![format!("{who} ran {} s{time}{}.", short(result.simulated_s), seeds(result))];
     // In virtual time nothing is late.
-    if place == Place::Kernel {
+    if place == HostChoice::Kernel {
         out.extend(result.every_run().iter().filter_map(|run| run.validity.as_ref()).map(on_time));
     }
     out

@@ -13,9 +13,9 @@ use firstflight_document::Error;
 use firstflight_results::Harm;
 use firstflight_scenario::Candidate;
 
-use crate::{Bench, go_on};
+use crate::{Bench, Halt};
 use firstflight_hosts::parallel::try_map;
-use firstflight_hosts::progress::Progress;
+use firstflight_hosts::progress::{Progress, go_on};
 use ratio::Ratios;
 use scene::{AGE, Pipe, Scene, Times};
 pub(crate) use settle::{Contender, Contest, Part, settle};
@@ -64,7 +64,7 @@ impl Bystanders {
         candidates: &[Candidate],
         sizes: &[u64],
         few: bool,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Halt> {
         if sizes.is_empty() {
             return Ok(Self { present, scenes: vec![], scene_packets: 0.0, sizes: vec![], first: 0 });
         }
@@ -85,7 +85,9 @@ impl Bystanders {
                 "{} transfers beside two bystanders have more packets than can be simulated here",
                 FIRST[0]
             );
-            return Err(Error::invalid(why).expecting("a path with a smaller bandwidth-delay product"));
+            return Err(Error::invalid(why)
+                .expecting("a path with a smaller bandwidth-delay product")
+                .into());
         }
         let more = !few && replication * f64::from(FIRST[1]) <= FIRST_PACKETS;
         Ok(Self { present, scenes: vec![], scene_packets, sizes, first: FIRST[usize::from(more)] })
@@ -106,7 +108,7 @@ impl Bystanders {
         bench: &Bench<'_>,
         candidates: &[Candidate],
         progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Halt> {
         let all: Vec<usize> = (0..candidates.len()).collect();
         (0..self.sizes.len())
             .try_for_each(|at| self.extend(bench, at, candidates, &all, self.first, progress))
@@ -130,7 +132,7 @@ impl Bystanders {
         places: &[usize],
         until: u32,
         progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Halt> {
         let Self { present, scenes, sizes, .. } = self;
         let present = &*present;
         let new: Vec<u32> = (scenes.len() as u32..until).collect();
@@ -138,7 +140,7 @@ impl Bystanders {
             go_on(progress)?;
             let scene = Scene::of(bench, present, index)?;
             progress.advance(1);
-            Ok::<_, Error>(scene)
+            Ok::<_, Halt>(scene)
         })?);
         let at = &mut sizes[at];
         // The same run twice has the same times.
@@ -155,7 +157,7 @@ impl Bystanders {
             let candidate = place.map_or(present, |place| &candidates[place]);
             let times = scenes[index].run(bench, candidate, at.size)?;
             progress.advance(1);
-            Ok::<_, Error>(times)
+            Ok::<_, Halt>(times)
         })?;
         for ((_, place), times) in tasks.into_iter().zip(times) {
             place.map_or(&mut at.present, |place| &mut at.beside[place]).push(times);

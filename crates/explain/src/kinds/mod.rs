@@ -69,11 +69,11 @@ macro_rules! kinds {
 
         /// A kind of path.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub(crate) enum Kind {
+        pub(crate) enum PathKind {
             $(#[doc = concat!("See `", stringify!($file), ".rs`.")] $kind),+
         }
 
-        impl Kind {
+        impl PathKind {
             /// All kinds.
             pub(crate) const ALL: [Self; [$(stringify!($kind)),+].len()] = [$(Self::$kind),+];
 
@@ -86,7 +86,7 @@ macro_rules! kinds {
         }
 
         /// Number of parameters of each kind.
-        const COUNTS: [usize; Kind::ALL.len()] = [$(<$file::$kind<f64> as Parameters<f64>>::COUNT),+];
+        const COUNTS: [usize; PathKind::ALL.len()] = [$(<$file::$kind<f64> as Parameters<f64>>::COUNT),+];
     };
 }
 
@@ -354,7 +354,7 @@ impl<P: Path> Model for Of<P> {
     }
 }
 
-impl Kind {
+impl PathKind {
     /// Probability before the capture is seen: one half for the plain queue, the rest shared by the others.
     pub(crate) const fn prior(self) -> f64 {
         match self {

@@ -13,18 +13,20 @@ use super::*;
 use firstflight_hosts::parallel::try_map;
 use firstflight_hosts::simulator::Simulator;
 
-const KINDS: [Kind; 4] = [Kind::DropTail, Kind::RandomLoss, Kind::Red, Kind::Codel];
+const KINDS: [PathKind; 4] = [PathKind::DropTail, PathKind::RandomLoss, PathKind::Red, PathKind::Codel];
 
 /// Values of a path of a kind, log-uniform as the priors are: 5 to 30 Mbit/s, 20 to 80 ms, and the parameters of its queue.
-fn drawn_path(kind: Kind, stream: &mut Stream) -> Vec<f64> {
+fn drawn_path(kind: PathKind, stream: &mut Stream) -> Vec<f64> {
     let mut between = |low, high| Range::new(low, high).at(stream.unit());
     let mut values = vec![between(5e6, 30e6), between(0.02, 0.08)];
     match kind {
-        Kind::RandomLoss => values.extend([between(100.0, 400.0), between(0.002, 0.02), between(1.0, 5.0)]),
-        Kind::Red => {
+        PathKind::RandomLoss => {
+            values.extend([between(100.0, 400.0), between(0.002, 0.02), between(1.0, 5.0)])
+        }
+        PathKind::Red => {
             values.extend([between(3.0, 30.0), between(1.5, 5.0), between(0.02, 0.5), between(0.0005, 0.01)])
         }
-        Kind::Codel => values.extend([between(1e-3, 30e-3), between(200.0, 2000.0)]),
+        PathKind::Codel => values.extend([between(1e-3, 30e-3), between(200.0, 2000.0)]),
         _ => values.push(between(5.0, 100.0)),
     }
     values
@@ -32,7 +34,7 @@ fn drawn_path(kind: Kind, stream: &mut Stream) -> Vec<f64> {
 
 /// Shares of [`KINDS`], each with the same prior, by the losses of a transfer on a path of a kind, and the number of these; `None` if
 /// nothing was lost.
-fn shares(kind: Kind, seed: u64) -> Option<([f64; 4], usize)> {
+fn shares(kind: PathKind, seed: u64) -> Option<([f64; 4], usize)> {
     let mut stream = Stream::named(seed, &format!("path {kind:?}"));
     let path =
         Path::new(Rate(10_000_000), Nanos::from_millis(40), Limit::Packets(100)).access_rate("100 Gbit/s");

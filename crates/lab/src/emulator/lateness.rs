@@ -1,5 +1,6 @@
 //! Lateness of the emulator, and the gate that decides whether a run counts.
 
+use firstflight_quantile::type_1;
 use firstflight_results::Validity;
 
 /// Width of a class, nanoseconds.
@@ -33,15 +34,11 @@ impl Lateness {
         self.most = self.most.max(late);
     }
 
-    /// Lateness that the share `part` of the packets do not exceed, nanoseconds: the upper end of its class, at most the
-    /// largest lateness.
+    /// Quantile `part` of the lateness by type 1 of Hyndman and Fan, nanoseconds: the upper end of its class, at most the largest
+    /// lateness.
     fn quantile(&self, part: f64) -> u64 {
-        let rank = (part * self.packets as f64).ceil() as u64;
-        let mut below = 0;
-        let class = self.classes.iter().position(|count| {
-            below += count;
-            below >= rank
-        });
+        let classes = self.classes.iter().enumerate().map(|(class, &count)| (class, count as f64));
+        let class = type_1(classes, part);
         (class.unwrap_or(0) as u64 * CLASS).min(self.most)
     }
 

@@ -10,6 +10,7 @@ use firstflight_contract::{Nanos, Signals};
 use firstflight_hosts::host::{Host, LinkReadings, Observe, Refusal, Run};
 use firstflight_hosts::memory::Estimate;
 use firstflight_hosts::network::{Built, build};
+use firstflight_hosts::progress::Halt;
 use firstflight_hosts::rows::run_result;
 use firstflight_hosts::trace::capture::Capture;
 use firstflight_hosts::trace::record::Recording;
@@ -91,11 +92,11 @@ impl Host for Kernel<'_> {
         true
     }
 
-    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Halt<Refusal>> {
         let (plan, built) = self.prepare(scenario, seed, observe)?;
         let packets = observe.packets || observe.capture.is_some();
         let keep = Keep { samples: observe.samples, packets };
-        let (outcome, validity, over_time) = valid_run(&plan, &built, keep)?;
+        let (outcome, validity, over_time) = valid_run(&plan, &built, keep).map_err(Refusal::from)?;
         let mut result = run_result(scenario, seed, &built, &outcome);
         for (flow, &group) in result.flows.iter_mut().zip(&built.group) {
             flow.receiver_reads = Some(match scenario.flows[group].receiver_reads {

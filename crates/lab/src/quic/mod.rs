@@ -10,6 +10,7 @@ use firstflight_contract::Signals;
 use firstflight_hosts::host::{Host, Observe, Refusal, Run};
 use firstflight_hosts::memory::Estimate;
 use firstflight_hosts::network::{Built, build};
+use firstflight_hosts::progress::Halt;
 use firstflight_hosts::rows::run_result;
 use firstflight_hosts::trace::record::Recording;
 use firstflight_quic::OFFERED;
@@ -49,7 +50,7 @@ impl Host for Quic {
         true
     }
 
-    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Refusal> {
+    fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Halt<Refusal>> {
         let (mut built, mut flows) = prepare(scenario, seed, observe)?;
         let mut network = Network::new(&built.network);
         let (end, packets) = exchange(&built, &mut flows, &mut network)?;

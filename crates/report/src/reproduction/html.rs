@@ -1,20 +1,13 @@
 //! The pages as one self-contained HTML file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 use super::{FIRST, LINES};
+use crate::pictures::{STYLE, embedded, styles};
 use crate::policy::policy;
-
-/// Style: the colours of the report, wide tables with their own scroll bar.
-pub(crate) const STYLE: &str = "\
-:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
-background:light-dark(#fff,#14171c);color:light-dark(#1a1d23,#e6e8ec)}a{color:light-dark(#0068a8,#62b6f0)}\
-table{display:block;overflow-x:auto;border-collapse:collapse;font-size:13px}th,td{padding:.25rem .6rem;text-align:left;\
-vertical-align:top;border-bottom:1px solid light-dark(#dcdfe5,#343a45)}.n{text-align:right}code{font-size:.92em}pre{overflow-x:auto}\
-svg{max-width:100%;height:auto}@media(max-width:700px){p:has(>svg){overflow-x:auto}p>svg{max-width:none}}h2{margin-top:2.5rem}section{border-top:4px solid light-dark(#dcdfe5,#343a45);margin-top:3rem}";
 
 /// The HTML file of the pages of [`super::pages`]. Nothing in it runs, and it loads nothing.
 pub fn html(files: &BTreeMap<String, String>) -> String {
@@ -38,17 +31,6 @@ pub fn html(files: &BTreeMap<String, String>) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>Five papers, run again</title>\n<style>{STYLE}</style>\n{body}</html>\n"
     )
-}
-
-/// The style sheets of the pictures in a body, each once. Text of results has no element, because it is escaped.
-pub(crate) fn styles(body: &str) -> impl Iterator<Item = &str> {
-    let sheets = body.split("<style>").skip(1).filter_map(|rest| rest.split("</style>").next());
-    sheets.collect::<BTreeSet<_>>().into_iter()
-}
-
-/// A picture whose ids begin with `own`: those in the pictures of one document must be unique.
-pub(crate) fn embedded(svg: &str, own: &str) -> String {
-    svg.replace("id=\"k", &format!("id=\"{own}k")).replace("url(#k", &format!("url(#{own}k"))
 }
 
 /// A page whose lines are folded: each part below a heading of the third level opens at its heading.

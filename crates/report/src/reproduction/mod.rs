@@ -19,7 +19,6 @@ use firstflight_reproduce::library::Library;
 
 pub use evidence_plot::picture_of;
 pub use html::html;
-pub(crate) use html::{STYLE, embedded, styles};
 pub use readings::{readings_file, readings_json, readings_page, readings_stem};
 
 /// Name of the first page.

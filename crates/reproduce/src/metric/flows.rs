@@ -1,6 +1,6 @@
 //! Metrics of flows: a value of every flow, and their combination.
 
-use firstflight_hosts::stats::quantile;
+use firstflight_quantile::type_7;
 use firstflight_results::{FlowResult, RunResult};
 use firstflight_scenario::Scenario;
 use firstflight_sweep::leading_number;
@@ -132,7 +132,7 @@ pub(super) fn fold(over: Over, mut values: Vec<f64>) -> Result<Measured, String>
     let sum = |values: &[f64]| values.iter().sum::<f64>();
     let first = values.first().copied();
     values.sort_by(f64::total_cmp);
-    let at = |p: f64| if values.is_empty() { f64::NAN } else { quantile(&values, p) };
+    let at = |p: f64| if values.is_empty() { f64::NAN } else { type_7(&values, p) };
     Ok(Measured::one(match over {
         Over::Sum => sum(&values),
         Over::Mean => sum(&values) / count,

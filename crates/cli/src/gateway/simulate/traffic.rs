@@ -1,33 +1,19 @@
-//! The traffic that is simulated: connections of a capture, a recording or an access log, and the paths of their networks.
-
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+//! The traffic that is simulated: connections of a capture, a recording or an access log.
 
 use firstflight_accesslog::{Keep, Request};
+use firstflight_compare::gateway::{HEADERS, MSS, Measured, began};
 use firstflight_contract::{Nanos, mul_div};
 use firstflight_daemon::report;
 use firstflight_document::quantity::{parse_rate, parse_time};
 use firstflight_document::quoted;
-use firstflight_gateway::{Arm, Connection, Event, Settings, Stage};
-use firstflight_paths::Prefix;
+use firstflight_gateway::{Arm, Connection, Event, Stage};
 
 use super::Options;
-use super::transfer::{HEADERS, MSS};
 use crate::captures;
 use crate::failure::{Failure, wrong_at};
 use crate::gateway::read;
 use crate::keys::option;
 use crate::log::for_each_request;
-
-/// Path of a network.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Measured {
-    /// Greatest rate, bytes per second.
-    pub(super) rate: u64,
-    /// Least round-trip time.
-    pub(super) rtt: Nanos,
-    pub(super) mss: u32,
-}
 
 /// Connections of the file that ended, by the time of their beginning.
 pub(super) struct Traffic {
@@ -135,26 +121,4 @@ fn requested(request: &Request, path: &Measured) -> Option<Connection> {
         timeouts: 0,
         first_window_lost: 0,
     })
-}
-
-/// Time at which a connection was established.
-pub(super) fn began(report: &Connection) -> Nanos {
-    report.at.saturating_sub(report.age)
-}
-
-pub(super) fn network(address: IpAddr, settings: &Settings) -> Prefix {
-    let (v4, v6) = settings.bits;
-    Prefix::around(address, if address.to_canonical().is_ipv4() { v4 } else { v6 })
-}
-
-/// The path of each network.
-pub(super) fn paths(reports: &[Connection], settings: &Settings) -> BTreeMap<Prefix, Measured> {
-    let mut paths = BTreeMap::<Prefix, Measured>::new();
-    for report in reports.iter().filter(|report| report.min_rtt > Nanos::ZERO) {
-        let path = paths.entry(network(report.peer, settings)).or_default();
-        path.rate = path.rate.max(report.rate);
-        path.rtt = if path.rtt == Nanos::ZERO { report.min_rtt } else { path.rtt.min(report.min_rtt) };
-        path.mss = path.mss.max(report.mss);
-    }
-    paths
 }

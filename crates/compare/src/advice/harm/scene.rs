@@ -6,14 +6,13 @@
 use std::collections::VecDeque;
 
 use firstflight_contract::Nanos;
-use firstflight_document::Error;
 use firstflight_random::Dist;
 use firstflight_results::RunResult;
 use firstflight_scenario::{
     Candidate, Endpoints, FlowGroup, Graph, Limit, Link, Network, Rounds, Scenario, SchemeSpec, Start, limits,
 };
 
-use crate::Bench;
+use crate::{Bench, Halt};
 use firstflight_hosts::host::{Begun, Ended, Observe};
 use firstflight_sweep::{Sampler, Spread};
 
@@ -59,7 +58,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn of(bench: &Bench<'_>, present: &Candidate, index: u32) -> Result<Self, Error> {
+    pub(super) fn of(bench: &Bench<'_>, present: &Candidate, index: u32) -> Result<Self, Halt> {
         let pipe = Pipe::of(bench, present, index)?;
         let scenario = bench.scenario(present, 1, index);
         let [share, phase] = ages(bench.seed(), index);
@@ -80,7 +79,7 @@ impl Scene {
         bench: &Bench<'_>,
         candidate: &Candidate,
         size: u64,
-    ) -> Result<Option<Times>, Error> {
+    ) -> Result<Option<Times>, Halt> {
         let bulk = self.before + size + self.pipe.after();
         let scenario = self.with(bench.scenario(candidate, size, self.index), self.requests(size), bulk);
         let goes_on = self.begun.as_ref().map(|begun| bench.go_on(&**begun, &scenario)).transpose()?;
@@ -149,7 +148,7 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    pub(super) fn of(bench: &Bench<'_>, present: &Candidate, index: u32) -> Result<Self, Error> {
+    pub(super) fn of(bench: &Bench<'_>, present: &Candidate, index: u32) -> Result<Self, Halt> {
         let scenario = bench.scenario(present, 1, index);
         let rtt = round_trip(bench, present, index)?;
         let (rate, queue) = bottleneck(&scenario);
@@ -189,7 +188,7 @@ fn bystander(scenario: &Scenario, name: &str, start: Start) -> FlowGroup {
 }
 
 /// Round-trip time of the path, seconds: the time of a transfer of one byte.
-fn round_trip(bench: &Bench<'_>, present: &Candidate, index: u32) -> Result<f64, Error> {
+fn round_trip(bench: &Bench<'_>, present: &Candidate, index: u32) -> Result<f64, Halt> {
     let mut scenario = bench.scenario(present, 1, index);
     scenario.flows.truncate(1);
     scenario.flows[0].rounds = None;
@@ -204,7 +203,7 @@ fn delivered(
     bulk: &FlowGroup,
     index: u32,
     begin: Nanos,
-) -> Result<u64, Error> {
+) -> Result<u64, Halt> {
     let mut alone = scenario.clone();
     alone.flows[0] = bulk.clone();
     alone.duration = Some(begin.max(Nanos(1)));

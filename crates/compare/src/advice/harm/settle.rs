@@ -1,26 +1,30 @@
 //! Further looks at candidates that could be recommended.
 //!
-//! The interval of a ratio is that of a ratio of means over paired replications (W. G. Cochran, "Sampling Techniques", 3rd
-//! ed. 1977, chapter 6). The age of the bulk flow decides most of the harm of a small transfer. Ages are therefore spread
-//! evenly, and the error is that of a systematic sample, from the differences between neighbouring ages (K. M. Wolter, "An
-//! Investigation of Some Estimators of Variance for Systematic Sampling", Journal of the American Statistical Association
+//! The interval is that of a ratio of means over paired replications (W. G. Cochran, "Sampling Techniques", 3rd ed. 1977,
+//! chapter 6). The age of the bulk flow decides most of the harm of a small transfer. The ages of the replications are therefore
+//! spread evenly. The error is that of a systematic sample, from the differences between neighbouring ages (K. M. Wolter,
+//! "An Investigation of Some Estimators of Variance for Systematic Sampling", Journal of the American Statistical Association
 //! 79(388), 1984).
 //!
-//! All candidates have a first number of replications. Then the fastest one that is not known to be above the limit has twice as many,
-//! until that is known or the work is spent, and the next one follows, until one is within the limit: from there on only those that
-//! may be as fast as it have further looks. Before the last look three standard errors decide, so that the looks together are wrong hardly more
-//! often than the last alone (J. L. Haybittle, British Journal of Radiology 44, 1971).
+//! All candidates have a first number of replications. The looks then follow the order of the candidates' times:
 //!
-//! A bystander that waits for a timeout in one replication of dozens decides on its harm, and fewer replications may have none: their
-//! interval is then narrow, and wrong. A candidate is therefore not within the limit before it has [`CONFIRMED`] replications.
+//! - A look doubles the replications of the fastest candidate that is not known to be above the limit.
+//! - The looks at a candidate end when its side of the limit is known, or the work is spent. The next candidate follows.
+//! - After a candidate within the limit, only candidates that may be as fast have further looks.
+//!
+//! Three standard errors decide before the last look, and two after it. All looks together are then wrong hardly more often than
+//! the last look alone (J. L. Haybittle, British Journal of Radiology 44, 1971).
+//!
+//! A bystander may wait for a timeout in one replication of dozens, which decides on the harm. Fewer replications may have no such
+//! timeout: their interval is narrow, and wrong. A candidate is therefore not within the limit before it has [`CONFIRMED`]
+//! replications.
 
-use firstflight_document::Error;
 use firstflight_results::Harm;
 use firstflight_scenario::Candidate;
 
 use super::ratio::{Ratio, Ratios};
 use super::{AtSize, Bystanders};
-use crate::Bench;
+use crate::{Bench, Halt};
 use firstflight_hosts::progress::Progress;
 
 /// Packets of all further looks.
@@ -70,7 +74,7 @@ pub(crate) fn settle(
     limit: f64,
     contests: &[Contest],
     progress: &dyn Progress,
-) -> Result<(), Error> {
+) -> Result<(), Halt> {
     let mut left = FURTHER_PACKETS;
     for (number, contest) in contests.iter().enumerate() {
         let mut own = left / (contests.len() - number) as f64;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use firstflight_hosts::stats::quantile;
+use firstflight_quantile::type_7;
 use firstflight_random::Stream;
 use firstflight_results::{Ci95, PairedDifference};
 
@@ -112,11 +112,11 @@ fn gain_ci95(own: &Transfer, present: &Transfer) -> Ci95 {
         let drawn = |_| repeats[(stream.unit() * repeats.len() as f64) as usize];
         let mut drawn: Vec<f64> = (0..repeats.len()).map(drawn).collect();
         drawn.sort_by(f64::total_cmp);
-        quantile(&drawn, 0.5)
+        type_7(&drawn, 0.5)
     };
     let mut gains: Vec<f64> = (0..RESAMPLES).map(|_| 1.0 - median(own) / median(present)).collect();
     gains.sort_by(f64::total_cmp);
-    [0.025, 0.975].map(|p| quantile(&gains, p))
+    [0.025, 0.975].map(|p| type_7(&gains, p))
 }
 
 /// All tables; without single starts and sizes if `brief`.

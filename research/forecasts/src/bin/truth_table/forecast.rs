@@ -8,7 +8,7 @@ use firstflight_compare::{Input, Known, compare};
 use firstflight_document::seconds::Seconds;
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
-use firstflight_hosts::stats::quantile;
+use firstflight_quantile::type_7;
 use firstflight_results::{CompareReport, Comparison, InputFile, PathResult, Recommended, SchemeResult};
 
 use crate::controls::{Ask, Controls, request};
@@ -56,8 +56,8 @@ impl Statistic {
                 .then(|| sorted.iter().map(|&time| of(time)).sum::<f64>() / sorted.len() as f64)
         };
         match self {
-            Self::Median => (!sorted.is_empty()).then(|| quantile(sorted, 0.5)),
-            Self::UpperQuartile => (!sorted.is_empty()).then(|| quantile(sorted, 0.75)),
+            Self::Median => (!sorted.is_empty()).then(|| type_7(sorted, 0.5)),
+            Self::UpperQuartile => (!sorted.is_empty()).then(|| type_7(sorted, 0.75)),
             Self::Mean => mean(|time| time),
             Self::GeometricMean => mean(f64::ln).map(f64::exp),
         }

@@ -1,6 +1,6 @@
 //! Accuracy of groups of forecasts.
 
-use firstflight_hosts::stats::quantile;
+use firstflight_quantile::type_7;
 
 use crate::forecast::{CaptureForecast, Cell, Statistic};
 
@@ -122,5 +122,5 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
 pub(crate) fn at(values: &[f64], p: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    (!sorted.is_empty()).then(|| quantile(&sorted, p))
+    (!sorted.is_empty()).then(|| type_7(&sorted, p))
 }

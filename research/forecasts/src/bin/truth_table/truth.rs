@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use firstflight_compare::Input;
-use firstflight_hosts::stats::quantile;
+use firstflight_quantile::type_7;
 use firstflight_scenario::parse;
 
 use crate::kinds::is_plain;
@@ -143,7 +143,7 @@ impl TruePath {
 impl Transfer {
     /// Quantile `p` of the repeats, milliseconds.
     pub(crate) fn quantile_ms(&self, p: f64) -> f64 {
-        quantile(&self.repeats_ms, p)
+        type_7(&self.repeats_ms, p)
     }
 
     /// Median of the repeats, milliseconds.
@@ -157,7 +157,7 @@ impl Transfer {
         let apart = |index: usize| {
             let mut others = self.repeats_ms.clone();
             let own = others.remove(index);
-            (!others.is_empty()).then(|| (own / quantile(&others, 0.5) - 1.0).abs())
+            (!others.is_empty()).then(|| (own / type_7(&others, 0.5) - 1.0).abs())
         };
         (0..self.repeats_ms.len()).filter_map(apart).collect()
     }

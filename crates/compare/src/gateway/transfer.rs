@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use firstflight::build::{Flow, Path};
-use firstflight::{Progress, Run, Scenario, compare};
 use firstflight_contract::Nanos;
 use firstflight_gateway::Start;
+use firstflight_hosts::progress::{Progress, Silent};
+use firstflight_hosts::run::{RunOptions, run};
+use firstflight_hosts::simulator::Simulator;
 use firstflight_results::Harm;
+use firstflight_scenario::build::{Flow, Path};
+use firstflight_scenario::{Error, Scenario};
 
-use super::traffic::Measured;
-use crate::failure::Failure;
-use crate::progress::Bar;
+use super::paths::Measured;
+use crate::{Request, compare};
 
 /// Stack of the simulated server: Linux with cubic.
 const STARTUP: &str = "hystart-linux";
@@ -19,9 +21,9 @@ const AVOIDANCE: &str = "cubic";
 const RECEIVER: &str = "tuned-buffer";
 const FIRST_OFFER: &str = "64240 B";
 /// Payload of a full segment on a path of a log, bytes.
-pub(super) const MSS: u32 = 1448;
+pub const MSS: u32 = 1448;
 /// Headers of a segment, bytes.
-pub(super) const HEADERS: u32 = 52;
+pub const HEADERS: u32 = 52;
 /// Segments below which each size is simulated by itself.
 const EXACT: u64 = 256;
 /// Larger sizes are rounded to a part of their power of two: two to the power of this are in one.
@@ -48,12 +50,7 @@ pub(super) struct Simulations<'a> {
 }
 
 impl Simulations<'_> {
-    pub(super) fn transfer(
-        &mut self,
-        path: &Measured,
-        bytes: u64,
-        start: Start,
-    ) -> Result<Transfer, Failure> {
+    pub(super) fn transfer(&mut self, path: &Measured, bytes: u64, start: Start) -> Result<Transfer, Error> {
         let bytes = rounded(bytes, path.mss);
         let key = (path.rate, path.rtt, bytes, start.arm.window(), start.pace);
         if let Some(known) = self.known.get(&key) {
@@ -77,7 +74,7 @@ pub(super) fn rounded(bytes: u64, mss: u32) -> u64 {
 }
 
 /// The path of a network, with one flow of these bytes.
-fn scenario(path: &Measured, buffer: &str, bytes: u64, start: Start) -> Result<Scenario, Failure> {
+fn scenario(path: &Measured, buffer: &str, bytes: u64, start: Start) -> Result<Scenario, Error> {
     // Rates count payload.
     let rate = 8.0 * path.rate as f64 * f64::from(path.mss + HEADERS) / f64::from(path.mss);
     let rtt_s = path.rtt.0 as f64 / 1e9;
@@ -92,16 +89,17 @@ fn scenario(path: &Measured, buffer: &str, bytes: u64, start: Start) -> Result<S
     if let Some(pace) = start.pace {
         flow = flow.initial_pace(format!("{pace} packets"));
     }
-    Ok(Scenario::builder().path(links).flow(flow).build()?)
+    Scenario::builder().path(links).flow(flow).build()
 }
 
-fn simulate(path: &Measured, buffer: &str, bytes: u64, start: Start) -> Result<Transfer, Failure> {
+fn simulate(path: &Measured, buffer: &str, bytes: u64, start: Start) -> Result<Transfer, Error> {
     let rtt_s = path.rtt.0 as f64 / 1e9;
     let scenario = scenario(path, buffer, bytes, start)?;
-    let result = Run::of(&scenario).grid(path.rtt).execute()?;
+    let options = RunOptions { grid: path.rtt.max(Nanos(1)), ..RunOptions::default() };
+    let result = run(&Simulator, &scenario.into(), &options, &Silent)?.result;
     let flow = &result.flows[0];
     let Some(completion) = flow.completion_s else {
-        return Err(Failure::new(format!("a transfer of {bytes} bytes did not end in the simulation")));
+        return Err(Error::invalid(format!("a transfer of {bytes} bytes did not end in the simulation")));
     };
     let steps = flow.delivered_at.iter().map(|(_, packets)| *packets);
     let burst = steps.clone().zip(steps.skip(1)).map(|(before, after)| after - before).max().unwrap_or(0);
@@ -122,24 +120,20 @@ fn simulate(path: &Measured, buffer: &str, bytes: u64, start: Start) -> Result<T
     })
 }
 
-/// Harm of a transfer with this first window and its pace, as `compare` measures it.
+/// Harm of a transfer with this first window and its pace, as a comparison measures it.
 pub(super) fn harm(
     path: &Measured,
     buffer: &str,
     bytes: u64,
     (window, pace): (u32, Option<u32>),
-) -> Result<Option<Harm>, Failure> {
+    progress: &dyn Progress,
+) -> Result<Option<Harm>, Error> {
     let pace = pace.map_or(String::new(), |pace| format!("={pace}"));
     let chain = format!("{STARTUP}+{AVOIDANCE}@iw{window}+paced{pace}");
-    let bar = Bar::new();
-    let comparison = compare(scenario(path, buffer, bytes, Start::STOCK)?)
-        .schemes([chain])?
-        .transfers(vec![bytes])
-        .progress(&bar)
-        .execute()?
-        .comparison;
-    bar.finish();
-    Ok(comparison.results.first().and_then(|result| result.harm))
+    let mut request = Request::of(scenario(path, buffer, bytes, Start::STOCK)?).schemes([chain])?;
+    request.sizes = vec![bytes];
+    let report = compare(&Simulator, &request, progress)?;
+    Ok(report.comparison.results.first().and_then(|result| result.harm))
 }
 
 #[cfg(test)]
