@@ -205,15 +205,11 @@ impl Group {
         let sums = [self.sent_squared, self.product, self.retransmits_squared];
         let places = self.times.iter().flat_map(|times| times.0.keys()).all(|place| *place < 59 * PARTS);
         // The rank of a percentile is a number of 64 bits.
-        let counts = self
-            .times
-            .iter()
-            .flat_map(|times| times.0.values())
-            .map(|count| u128::from(*count))
-            .sum::<u128>();
+        let mut counts = self.times.iter().flat_map(|times| times.0.values());
+        let count = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
         sums.iter().all(|sum| sum.is_finite() && *sum >= 0.0)
             && places
-            && counts <= u128::from(self.connections)
+            && count.is_some_and(|count| count <= self.connections)
             && self.connections <= MOST
     }
 }

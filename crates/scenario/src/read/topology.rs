@@ -78,7 +78,7 @@ fn parking_lot<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<
         delay,
         cost: 1,
         buffer: shared.buffer,
-        queue: shared.queue.clone(),
+        queue: shared.queue,
         shaper: None,
         loss: shared.loss,
         loss_burst: shared.loss_burst,
@@ -114,7 +114,7 @@ impl Builder {
                 delay,
                 cost,
                 buffer: hop.buffer,
-                queue: hop.queue.clone(),
+                queue: hop.queue,
                 shaper: None,
                 loss: hop.loss,
                 loss_burst: hop.loss_burst,
@@ -137,7 +137,7 @@ fn three_router<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic
     let side_rate = table.get("side_rate").map_or(Ok(usual_access(rate)), |item| item.rate())?;
     let rtt = Nanos(4 * (delay.0 + side_delay.0));
     let core = hop_or(table, packet, Some(rate.bytes_in(rtt)), Limit::Packets(50))?;
-    let side = Hop { loss: 0.0, loss_burst: 1.0, queue: core.queue.clone(), ..core };
+    let side = Hop { loss: 0.0, loss_burst: 1.0, queue: core.queue, ..core };
 
     // The ends of flows are these hosts, as ns-2's agents are at its nodes: nothing is before their links.
     let access = table.get("access_rate").map_or(Ok(limits::RATE), |item| item.rate())?;
