@@ -78,7 +78,7 @@ pub struct Settings {
 
 impl Settings {
     /// Default settings on a path with a bandwidth-delay product of `bdp` packets: thresholds of 0.1 and 0.3 BDP, gentle.
-    pub const fn for_bdp(bdp: f64) -> Self {
+    const fn for_bdp(bdp: f64) -> Self {
         Self {
             min: 0.1 * bdp,
             max: 0.3 * bdp,
