@@ -56,12 +56,13 @@ fn allowed(expression: &str, allow: &[&str]) -> bool {
     parsed.is_ok_and(|parsed| parsed.evaluate(|licence| allow.contains(&licence.to_string().as_str())))
 }
 
-/// What breaks the rules, in words.
+/// Breaches of the rules, in words.
 fn broken(rules: &Table, metadata: &Value) -> Vec<String> {
     let licenses = &rules["licenses"];
     let exceptions = licenses["exceptions"].as_array().expect("a list");
     let skip = rules["bans"]["skip"].as_array().expect("a list");
     let mut broken = vec![];
+    let mut registry = None;
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut needed = vec![false; skip.len() + exceptions.len()];
     let used = metadata["resolve"]["nodes"].as_array().expect("the graph");
@@ -77,7 +78,8 @@ fn broken(rules: &Table, metadata: &Value) -> Vec<String> {
             }
             continue;
         }
-        if source != "registry+https://github.com/rust-lang/crates.io-index" {
+        // The registry is one for all: that of the first package.
+        if !text(package, "source").starts_with("registry+") || registry.get_or_insert(source) != &source {
             broken.push(format!("{name} {version} comes from {source}"));
         }
         let mut allow = words(&licenses["allow"]);
@@ -126,7 +128,7 @@ fn what_breaks_a_rule_is_found() {
          [bans]\nskip = [{ crate = \"b@0.1\" }, { crate = \"c@3\" }]"
         .parse()
         .expect("rules");
-    let index = "registry+https://github.com/rust-lang/crates.io-index";
+    let index = "registry+https://example.org/index";
     let package = |name: &str, version: &str, license: &str, source: &str| {
         serde_json::json!({ "id": format!("{name} {version}"), "name": name, "version": version, "license": license,
             "source": source, "dependencies": [] })
@@ -140,10 +142,11 @@ fn what_breaks_a_rule_is_found() {
         package("b", "0.2.0", "MIT/Apache-2.0", index),
         package("b", "0.10.0", "MIT AND GPL-3.0-only", index),
         package("d", "1.0.0", "", "git+https://example.org/d"),
+        package("e", "1.0.0", "MIT", "registry+https://example.org/other"),
         package("unused", "1.0.0", "GPL-3.0-only", index),
     ];
     let nodes: Vec<Value> =
-        packages[..6].iter().map(|package| serde_json::json!({ "id": package["id"] })).collect();
+        packages[..7].iter().map(|package| serde_json::json!({ "id": package["id"] })).collect();
     let metadata = serde_json::json!({ "packages": packages, "resolve": { "nodes": nodes } });
     assert_eq!(
         broken(&rules, &metadata),
@@ -152,6 +155,7 @@ fn what_breaks_a_rule_is_found() {
             "b 0.10.0 has the licence \"MIT AND GPL-3.0-only\"",
             "d 1.0.0 comes from \"git+https://example.org/d\"",
             "d 1.0.0 has the licence \"\"",
+            "e 1.0.0 comes from \"registry+https://example.org/other\"",
             "b has the versions 0.1.7, 0.2.0, 0.10.0",
             "deny.toml has an exception for \"c@3\", which needs none",
         ]

@@ -465,7 +465,7 @@ impl Engine<'_> {
         self.take_canary_saved();
     }
 
-    /// What `status` has of the canary.
+    /// The part of `status` for the canary.
     pub(crate) fn canary_status(&self) -> Value {
         let Some(canary) = self.canary.canary() else { return Value::Null };
         let why = if let Phase::Stopped(_, why) = canary.phase() { Some(why) } else { None };

@@ -10,7 +10,7 @@ use crate::engine::Engine;
 /// Settings of the gateway's network namespace that change how connections start. They hold for connections with and without a plan.
 const SETTINGS: [&str; 2] = ["tcp_congestion_control", "tcp_slow_start_after_idle"];
 
-/// What others did.
+/// Acts of others.
 #[derive(Debug, Default)]
 pub(crate) struct Foreign {
     /// Connections whose callbacks another program took, and plans that were not used for another first window.
@@ -63,7 +63,7 @@ impl Engine<'_> {
         self.foreign.settings = settings;
     }
 
-    /// What `status` has of it.
+    /// The part of `status` for them.
     pub(crate) fn foreign_status(&self) -> Value {
         json!({
             "yielding": self.foreign.until.is_some(),

@@ -20,7 +20,7 @@ pub struct Source<'a> {
     pub text: Option<&'a str>,
     /// Folder of the files that the input names; `None` if the input may name none.
     pub folder: Option<&'a Path>,
-    /// What the format's readers know beside the text, such as the names that are valid.
+    /// Knowledge of the format's readers beside the text, such as the names that are valid.
     pub known: Option<&'a dyn Any>,
 }
 

@@ -41,7 +41,7 @@ pub enum Value {
 
 /// A value that only a format knows.
 pub trait Own: Any + Debug + Send + Sync {
-    /// What it is, in errors: `this is a scheme`.
+    /// Its name in errors: `this is a scheme`.
     fn is(&self) -> &'static str;
     /// The value as TOML on one line.
     fn toml(&self) -> String;

@@ -27,7 +27,7 @@ use crate::table::hash;
 use crate::trial::{CLASSES, class};
 
 /// Probability that a ramp without harm beyond its bounds is stopped, at most.
-pub const ERROR: f64 = 0.05;
+pub(crate) const ERROR: f64 = 0.05;
 /// Tests of one look: retransmissions, and the times of each size class.
 const TESTS: f64 = 1.0 + CLASSES as f64;
 /// Share of every network, thousandths.
@@ -35,7 +35,7 @@ pub const WHOLE: u16 = 1000;
 /// Longest time by which one tick lets a step run: a longer one is a pause of the gateway.
 const LONGEST_TICK: Nanos = Nanos::from_secs(60);
 /// Most steps of a ramp.
-pub const MOST_STEPS: usize = 16;
+pub(crate) const MOST_STEPS: usize = 16;
 
 /// Rules of a canary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -66,7 +66,7 @@ impl Tun {
     ///
     /// # Errors
     /// If the kernel refuses them.
-    pub fn set_route(
+    pub(crate) fn set_route(
         netns: &Netns,
         network: Ipv4Addr,
         own: Ipv4Addr,

@@ -195,7 +195,7 @@ pub fn how(candidate: &Candidate, bdp: u64, profile: Profile) -> Vec<String> {
 }
 
 /// The same on several routes, at least one: settings that depend on the path are made for each.
-pub fn how_on(candidate: &Candidate, routes: &[Route], profile: Profile) -> Vec<String> {
+pub(crate) fn how_on(candidate: &Candidate, routes: &[Route], profile: Profile) -> Vec<String> {
     let Candidate { scheme, settings } = candidate;
     let (quic, paces) = (profile.stack().is_quic(), profile.stack().rules.always_paces());
     let settings = Settings { paced: settings.paced || paces, ..*settings };

@@ -122,7 +122,7 @@ struct Ended {
     busy: Histogram,
 }
 
-/// What [`State`] sets. Counters of others are set, too: they never fall while the process runs.
+/// Metrics that [`State`] sets. Counters of others are set, too: they never fall while the process runs.
 #[derive(Debug)]
 struct Gauges {
     mode: Family<ByMode, Number>,

@@ -36,7 +36,7 @@ pub fn whole_snapshot(contents: &[u8], taken: u64) -> Vec<u8> {
     [&head[..], contents].concat()
 }
 
-/// What the bytes of the orders hold: the changes of whole records, and the damage, one line each.
+/// Content of the bytes of the orders: the changes of whole records, and the damage, one line each.
 pub fn parse_orders(bytes: &[u8]) -> (Vec<String>, Vec<String>) {
     let Contents { changes, damage, .. } = Contents::parse(bytes);
     (changes, damage)

@@ -137,7 +137,7 @@ impl Stack {
 
 impl InitialWindow {
     /// The rules that a scenario may name.
-    pub const RULES: &'static [(&'static str, Self)] =
+    pub(crate) const RULES: &'static [(&'static str, Self)] =
         &[("rfc3390", Self::Rfc3390), ("rfc6928", Self::Rfc6928), ("rfc9002", Self::Rfc9002)];
 
     /// The rule of this name.
