@@ -21,7 +21,7 @@ const WIDE_FILES: &[(&str, &str)] = &[
 ];
 
 /// Crates that read numbers of any size from a file before they check the range.
-const READERS: &[&str] = &["capture", "document"];
+const READERS: &[&str] = &["capture", "document", "scenario"];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
