@@ -113,10 +113,14 @@ packages-build:
 	@tools/need-rust Cargo.toml
 	@$(INSTALL) cc=gcc pkg-config=pkgconf /usr/include/libelf.h=libelf-dev /usr/include/zlib.h=zlib1g-dev
 
-# redis-tools has the whole server and starts none. The playground's module, and host without std, are built for WebAssembly.
+# redis-tools has the whole server and starts none; the package of Prometheus would start one, and is unpacked only. The playground's module, and host without std, are built for WebAssembly.
 packages-test:
 	@$(INSTALL) ns=ns2 chromium=chromium firefox-esr=firefox-esr node=nodejs tshark=tshark ip=iproute2 redis-check-rdb=redis-tools \
 		python3=python3-venv dpkg-deb=dpkg
+	@command -v promtool > /dev/null || [ -e target/prometheus/usr/bin/promtool ] || ! command -v apt-get > /dev/null || \
+		(mkdir -p target/prometheus && cd target/prometheus && \
+		{ apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; }; } 2> /dev/null && \
+		dpkg -x prometheus_*.deb .) || echo "prometheus could not be downloaded: its tests are skipped" >&2
 	@! command -v rustup > /dev/null || [ -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown)" ] || \
 		rustup target add wasm32-unknown-unknown
 

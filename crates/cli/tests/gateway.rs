@@ -246,17 +246,21 @@ fn a_pipe_is_refused_as_a_file_and_never_waited_for() {
 fn a_log_is_surveyed() {
     let scratch = Scratch::new();
     // Two clients of one network and one of another, each 40 s apart, for 20 minutes.
-    let log: String = (0..30_u32)
-        .map(|i| {
+    let log = |bytes: u32| -> String {
+        let line = |i: u32| {
             let (minute, second) = (40 * i / 60, 40 * i % 60);
             let client = ["192.0.2.1", "192.0.2.2", "198.51.100.1"][i as usize % 3];
-            format!(
-                "{client} - - [10/Oct/2024:13:{minute:02}:{second:02} +0000] \"GET / HTTP/1.1\" 200 100\n"
-            )
-        })
-        .collect();
-    scratch.write("access.log", log);
-    let found = scratch.run(&["gateway", "survey", "access.log", "--json"]).json();
+            let time = format!("[10/Oct/2024:13:{minute:02}:{second:02} +0000]");
+            format!("{client} - - {time} \"GET / HTTP/1.1\" 200 {bytes}\n")
+        };
+        (0..30).map(line).collect()
+    };
+    scratch.write("small.log", log(100));
+    scratch.write("access.log", log(100_000));
+    let survey = |name: &str| scratch.run(&["gateway", "survey", name, "--json"]).json();
+    let (small, found) = (survey("small.log"), survey("access.log"));
+    // A response of one packet is no evidence, so that a gateway keeps nothing of its network.
+    assert_eq!((&small["requests"], &small["prefixes"]), (&30.into(), &0.into()));
     assert_eq!((&found["requests"], &found["prefixes"]), (&30.into(), &2.into()));
     // Within 60 s, only a request 40 s earlier counts: that of the other client of the same network, once in three.
     let window = &found["windows"][0];
