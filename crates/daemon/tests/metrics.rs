@@ -274,7 +274,7 @@ fn promtool_finds_no_fault_in_the_alerts_and_their_tests_pass() {
     let Some(promtool) = program("promtool", "the tests of the alerts") else { return };
     for (verb, file) in [("check", "firstflight.rules.yml"), ("test", "firstflight.test.yml")] {
         let output =
-            Command::new(promtool).args([verb, "rules", file]).current_dir(packaging("prometheus")).output();
+            Command::new(&promtool).args([verb, "rules", file]).current_dir(packaging("prometheus")).output();
         let output = output.expect("it runs");
         assert!(output.status.success(), "{}", said(&output));
     }
@@ -311,7 +311,7 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    fn start(program: &str, folder: &Path, gateway: SocketAddr) -> Self {
+    fn start(program: &Path, folder: &Path, gateway: SocketAddr) -> Self {
         let rules = packaging("prometheus/firstflight.rules.yml");
         let configuration = format!(
             "global:\n  scrape_interval: 1s\n  evaluation_interval: 1s\nrule_files: [{}]\nscrape_configs:\n  \
@@ -363,7 +363,7 @@ fn prometheus_reads_the_gateway_and_answers_every_query_of_the_dashboard() {
     let Some(program) = program("prometheus", "the queries of the dashboard") else { return };
     let scratch = Scratch::new();
     let (service, at) = serving(&scratch);
-    let prometheus = Prometheus::start(program, &scratch.0, at);
+    let prometheus = Prometheus::start(&program, &scratch.0, at);
     let instance = at.to_string();
     // Two readings, so that there are rates: counts grow meanwhile.
     for readings in 1..=4 {
