@@ -258,7 +258,7 @@ fn targets_without_a_program_of_tests_have_no_tests() {
         without += 1;
         let source = folder.join("src");
         // The library beside a command has tests, and the command is one file.
-        let command = source.join("lib.rs").exists();
+        let command = ["lib.rs", "main.rs"].iter().all(|file| source.join(file).exists());
         let files = if command { vec![source.join("main.rs")] } else { sources(&source) };
         for file in files {
             let text = std::fs::read_to_string(&file).expect("a source is readable");
