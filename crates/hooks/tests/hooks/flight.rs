@@ -115,6 +115,8 @@ fn data_in_flight_counts_until_it_has_arrived_or_its_connection_has_died() {
     let mut hooks = ground.hooks(&Setup { bits: BITS, ..ground.setup() });
     // Older than the plan: a bulk flow, which fills the path of 33 packets and part of the queue.
     let Pair { mut client, mut server } = line.connect(0);
+    // After a failed assertion nobody reads, and the scope waits for the writer.
+    server.set_write_timeout(Some(Duration::from_secs(10))).expect("an option");
     thread::scope(|scope| {
         scope.spawn(|| server.write_all(&vec![7; 2_000_000]));
         client.read_exact(&mut [0; 500_000]).expect("data");
