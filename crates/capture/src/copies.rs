@@ -135,10 +135,12 @@ pub(crate) fn leave_out(flow: &mut Flow, count: &mut impl FnMut(u16, Kind)) {
             }
             sift.identical(file);
         }
-        let overlapping = sift.overlapping();
-        sift.leave_out_shared(|files| overlapping.contains(&files));
+        let shared = sift.shared();
+        let overlapping = sift.overlapping(&shared);
+        sift.leave_out(shared.iter().filter(|(_, files)| overlapping.contains(files)));
         sift.between_files(&overlapping);
-        sift.leave_out_shared(|_| true);
+        let shared = sift.shared();
+        sift.leave_out(shared.iter());
         sift.kinds
     };
     if kinds.iter().any(Option::is_some) {
@@ -515,20 +517,18 @@ impl<'a> Sift<'a> {
         pairs.collect()
     }
 
-    /// Leaves out what two such files share.
-    fn leave_out_shared(&mut self, which: impl Fn((u16, u16)) -> bool) {
-        for (index, files) in self.shared() {
-            if which(files) {
-                self.kinds[index as usize] = Some(Kind::OtherFile);
-            }
+    /// Leaves out packets that another file has too.
+    fn leave_out<'b>(&mut self, shared: impl Iterator<Item = &'b (u32, (u16, u16))>) {
+        for (index, _) in shared {
+            self.kinds[*index as usize] = Some(Kind::OtherFile);
         }
     }
 
     /// Pairs of files that share nearly all packets of the time that both cover: captures of one place that overlap.
-    fn overlapping(&self) -> Vec<(u16, u16)> {
-        let mut shared = BTreeMap::<(u16, u16), usize>::new();
-        for (_, files) in self.shared() {
-            *shared.entry(files).or_default() += 1;
+    fn overlapping(&self, shared: &[(u32, (u16, u16))]) -> Vec<(u16, u16)> {
+        let mut counts = BTreeMap::<(u16, u16), usize>::new();
+        for (_, files) in shared {
+            *counts.entry(*files).or_default() += 1;
         }
         let times = |file: u16| {
             self.order.iter().map(|&index| self.packet(index)).filter(move |packet| packet.tap.file == file)
@@ -540,7 +540,7 @@ impl<'a> Sift<'a> {
             let within = |file| times(file).filter(|packet| both.contains(&packet.at)).count();
             10 * shared >= 9 * within(one).min(within(other))
         };
-        shared.into_iter().filter(of_one_place).map(|(files, _)| files).collect()
+        counts.into_iter().filter(of_one_place).map(|(files, _)| files).collect()
     }
 
     fn between_two(&mut self, one: u16, other: u16) {
