@@ -10,26 +10,11 @@ use firstflight_hosts::memory::Estimate;
 use firstflight_hosts::progress::{Halt, Silent};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_results::{Comparison, Harm, SchemeResult};
-use firstflight_scenario::{Candidate, Limit, Profile, Scenario, parse};
+use firstflight_scenario::{Limit, Scenario, parse};
 
+/// A comparison that measures harm.
 fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
-    Request {
-        input,
-        schemes: schemes.iter().map(|label| Candidate::parse(label).expect("a candidate")).collect(),
-        sizes: sizes.to_vec(),
-        profile: Profile::Linux,
-        runs: 10,
-        seed: 1,
-        deployable: false,
-        candidates: firstflight_compare::DEFAULT_CANDIDATES,
-        breadth: firstflight_compare::Breadth::All,
-        search_seed: None,
-        harm: true,
-        limits: Limits::default(),
-        memory: 1 << 30,
-        command: "test".into(),
-        revision: "test".into(),
-    }
+    Request { harm: true, memory: 1 << 30, ..crate::compare::request(input, schemes, sizes) }
 }
 
 /// 20 Mbit/s, 40 ms and one bandwidth-delay product of buffer.

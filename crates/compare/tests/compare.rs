@@ -10,7 +10,8 @@ use firstflight_hosts::simulator::Simulator;
 use firstflight_results::{CompareReport, InputFile};
 use firstflight_scenario::{Candidate, Limit, Profile, parse};
 
-fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
+/// A comparison of 10 runs that measures no harm.
+pub(crate) fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request {
     Request {
         input,
         schemes: schemes.iter().map(|label| Candidate::parse(label).expect("a registered chain")).collect(),

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use crate::common::{GRAPH, contexts, extremes};
-use firstflight_compare::{Input, Limits, Request, compare};
+use crate::compare::request;
+use firstflight_compare::{Input, Request, compare};
 use firstflight_contract::Nanos;
 use firstflight_hosts::host::{Host, Observe};
 use firstflight_hosts::progress::{Halt, Silent};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_results::RunResult;
-use firstflight_scenario::{Candidate, Loaded, Profile, Scenario, load};
+use firstflight_scenario::{Loaded, Scenario, load};
 
 /// The numbers of a run, of which none may be NaN or infinite.
 fn numbers(run: &RunResult) -> Vec<f64> {
@@ -84,23 +85,7 @@ fn every_extreme_is_compared_or_refused_in_one_line() {
     let mut compared = 0;
     each("comparisons", |place, loaded| {
         println!("{place}");
-        let request = Request {
-            input: Input::from(loaded),
-            schemes: vec![Candidate::parse("slow-start+cubic").expect("a chain")],
-            sizes: vec![3_000],
-            profile: Profile::Linux,
-            runs: 1,
-            seed: 1,
-            deployable: false,
-            candidates: firstflight_compare::DEFAULT_CANDIDATES,
-            breadth: firstflight_compare::Breadth::All,
-            search_seed: None,
-            harm: false,
-            limits: Limits::default(),
-            memory: firstflight_hosts::memory::DEFAULT,
-            command: "test".into(),
-            revision: "test".into(),
-        };
+        let request = Request { runs: 1, ..request(Input::from(loaded), &["slow-start+cubic"], &[3_000]) };
         match compare(&Simulator, &request, &Silent) {
             Ok(_) => compared += 1,
             Err(error) => assert!(error.to_string().lines().count() == 1, "{place}: {error}"),

@@ -4,13 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::compare::request;
 use firstflight_capture::{Capture, Next, Reader, read, read_from};
-use firstflight_compare::{Input, Known, Limits, Request, compare};
+use firstflight_compare::{Input, Known, Request, compare};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
 use firstflight_results::{CompareReport, InputFile, SchemeResult};
-use firstflight_scenario::{Candidate, Limit, Profile};
+use firstflight_scenario::Limit;
 
 fn testdata(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/testdata").join(name)
@@ -38,23 +39,8 @@ fn forecast_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> Compa
 
 fn forecast_of(capture: Capture, known: Known, name: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
     let file = InputFile { name: name.into(), bytes: 0, sha256: String::new() };
-    let request = Request {
-        input: Input::Capture { file, capture: Box::new(capture), known },
-        schemes: vec![Candidate::parse(scheme).expect("a registered chain")],
-        sizes: sizes.to_vec(),
-        profile: Profile::Linux,
-        runs: 30,
-        seed: 1,
-        deployable: false,
-        candidates: firstflight_compare::DEFAULT_CANDIDATES,
-        breadth: firstflight_compare::Breadth::All,
-        search_seed: None,
-        harm: false,
-        limits: Limits::default(),
-        memory: firstflight_hosts::memory::DEFAULT,
-        command: "test".into(),
-        revision: "test".into(),
-    };
+    let input = Input::Capture { file, capture: Box::new(capture), known };
+    let request = Request { runs: 30, ..request(input, &[scheme], sizes) };
     compare(&Simulator, &request, &Silent).expect("compared")
 }
 

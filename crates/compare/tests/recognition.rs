@@ -3,34 +3,20 @@
 use std::path::Path;
 
 use firstflight_capture::read;
-use firstflight_compare::{Breadth, DEFAULT_CANDIDATES, Input, Known, Limits, Request, compare};
+use firstflight_compare::{Input, Known, Request, compare};
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
 use firstflight_results::{InputFile, PathResult};
-use firstflight_scenario::{Candidate, Profile};
+
+use crate::compare::request;
 
 /// The path of a capture of `testdata`.
 fn explained(name: &str) -> PathResult {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
     let capture = Box::new(read(&file).expect("a readable capture"));
     let file = InputFile { name: name.into(), bytes: 0, sha256: String::new() };
-    let request = Request {
-        input: Input::Capture { file, capture, known: Known::default() },
-        schemes: vec![Candidate::parse("slow-start+reno").expect("a registered chain")],
-        sizes: vec![30_000],
-        profile: Profile::Linux,
-        runs: 2,
-        seed: 1,
-        deployable: false,
-        candidates: DEFAULT_CANDIDATES,
-        breadth: Breadth::All,
-        search_seed: None,
-        harm: false,
-        limits: Limits::default(),
-        memory: firstflight_hosts::memory::DEFAULT,
-        command: "test".into(),
-        revision: "test".into(),
-    };
+    let input = Input::Capture { file, capture, known: Known::default() };
+    let request = Request { runs: 2, ..request(input, &["slow-start+reno"], &[30_000]) };
     compare(&Simulator, &request, &Silent).expect("compared").comparison.path
 }
 

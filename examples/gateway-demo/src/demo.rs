@@ -9,6 +9,7 @@ use std::time::Duration;
 use firstflight::Scenario;
 use firstflight_daemon::Client;
 use firstflight_lab::{Cable, Netns};
+use firstflight_quantile::type_1;
 use serde_json::{Value, json};
 
 use crate::server::{Failure, Place, Serving, gateway, nginx};
@@ -163,5 +164,5 @@ pub(crate) fn figures(times: &[f64]) -> Value {
 
 /// Quantile of ascending values: the smallest that at least the share `q` of them does not exceed.
 pub(crate) fn quantile(times: &[f64], q: f64) -> f64 {
-    times[((q * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1]
+    type_1(times.iter().map(|time| (*time, 1.0)), q).expect("at least one time")
 }
