@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 34] = [
     ("results", &["contract"]),
     ("paths", &["contract", "schemes"]),
     ("scenario", &["contract", "document", "host", "net", "random", "schemes"]),
-    ("gateway", &["contract", "document", "paths", "schemes"]),
+    ("gateway", &["contract", "document", "paths", "random", "schemes"]),
     ("hooks", &["contract", "gateway", "paths"]),
     ("daemon", &["contract", "capture", "gateway", "hooks", "paths"]),
     ("anyscenario", &["contract", "schemes", "scenario"]),

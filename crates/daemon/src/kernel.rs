@@ -109,7 +109,7 @@ pub trait Kernel: Send {
     }
 
     /// Connections that ended after another program had taken the callbacks by which they are measured, and plans that were not used because
-    /// somebody else had chosen the first window.
+    /// a route or another program had chosen the first window.
     ///
     /// # Errors
     /// If the kernel refuses.

@@ -24,7 +24,7 @@ fn seconds(time: Nanos) -> f64 {
 }
 
 impl Engine<'_> {
-    /// Why no plan is used, if the operator, the canary, the trial of the host or a program of somebody else has stopped all of them.
+    /// Reason for which all plans are stopped, if they are: by the operator, the canary, the host's trial or another program.
     pub(crate) fn stopped(&self) -> Option<String> {
         let book = &self.orders.book;
         if book.is_stopped() {

@@ -19,6 +19,7 @@ use core::fmt;
 
 use firstflight_contract::Nanos;
 use firstflight_paths::{Destination, Prefix};
+use firstflight_random::normal;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::{Arm, Connection, Stage};
@@ -242,16 +243,6 @@ pub struct Comparison {
     pub p95: [Option<Compared>; CLASSES],
 }
 
-/// A standard normal variable is below the result with a probability of `p`; exact where `p` is small.
-fn quantile(p: f64) -> f64 {
-    let (mut low, mut high) = (-40.0, 40.0);
-    for _ in 0..80 {
-        let middle = (low + high) / 2.0;
-        if 0.5 * libm::erfc(-middle / core::f64::consts::SQRT_2) < p { low = middle } else { high = middle }
-    }
-    (low + high) / 2.0
-}
-
 /// Most values of which the ranks are exact; those of more have a deviation of 69 ranks at least, which the normal distribution describes.
 const EXACT: u64 = 100_000;
 
@@ -261,7 +252,7 @@ fn ranks(count: u64, error: f64) -> (Option<u64>, Option<u64>) {
     const Q: f64 = 0.95;
     let n = count as f64;
     if count > EXACT {
-        let half = -quantile(error) * libm::sqrt(n * Q * (1.0 - Q));
+        let half = -normal::quantile(error) * libm::sqrt(n * Q * (1.0 - Q));
         let (low, high) = (libm::floor(n * Q - half) as u64, libm::ceil(n * Q + half) as u64 + 1);
         return (Some(low).filter(|rank| *rank > 0), Some(high).filter(|rank| *rank <= count));
     }
@@ -384,7 +375,7 @@ impl Canary {
         let (planned, holdout, level) = (&course.planned, &course.holdout, self.level(course.looks));
         let retransmissions =
             planned.retransmitted().zip(holdout.retransmitted()).map(|(planned, holdout)| {
-                let half = -quantile(level) * libm::sqrt(planned.1 + holdout.1);
+                let half = -normal::quantile(level) * libm::sqrt(planned.1 + holdout.1);
                 let (own, other) = (100.0 * planned.0, 100.0 * holdout.0);
                 let interval = (own - other - 100.0 * half, own - other + 100.0 * half);
                 Compared {
@@ -572,14 +563,6 @@ impl Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quantiles_are_those_of_the_tables() {
-        // Abramowitz and Stegun, table 26.1.
-        for (p, expected) in [(0.025, 1.959_964), (0.05, 1.644_854), (0.001, 3.090_232), (0.5, 0.0)] {
-            assert!((quantile(p) + expected).abs() < 1e-6, "{p}: {}", quantile(p));
-        }
-    }
 
     #[test]
     fn a_95th_percentile_is_bounded_from_above_by_59_values() {

@@ -482,7 +482,7 @@ impl Hooks {
         self.count(0)
     }
 
-    /// Number of plans that were not used because somebody else had chosen the connection's first window, such as a route.
+    /// Number of plans that were not used. A route or another program had chosen the first window of the connection.
     ///
     /// # Errors
     /// If the kernel does not let the number be read.

@@ -27,7 +27,7 @@ pub struct Rules {
     pub timers: Timers,
     /// Whether every ACK gives a sample of the round-trip time, rather than one a round trip.
     pub rtt_per_ack: bool,
-    /// Whether an ACK tells which copy of a segment arrived: timestamps (RFC 7323), packet numbers of QUIC.
+    /// Whether an ACK names the copy of the segment that arrived, by timestamps (RFC 7323) or QUIC's packet numbers.
     pub timestamps: bool,
 }
 

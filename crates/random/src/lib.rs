@@ -2,7 +2,7 @@
 //! another. Distributions as data, and their quantiles.
 
 mod dist;
-mod normal;
+pub mod normal;
 
 pub use dist::{Dist, Quantity};
 

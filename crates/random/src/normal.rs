@@ -7,7 +7,7 @@ pub(crate) fn above(x: f64) -> f64 {
 
 /// The value below which a share `p` of all values lies, within 1e-12. A `p` of 0, which is drawn once in 2^53, counts as
 /// 2^-54.
-pub(crate) fn quantile(p: f64) -> f64 {
+pub fn quantile(p: f64) -> f64 {
     let p = p.max(f64::EPSILON / 4.0);
     // By symmetry only the lower half is computed, where no digits are lost.
     if p > 0.5 {

@@ -27,7 +27,7 @@ parameters! {
 impl Path for Codel<f64> {
     type Ranges = Codel<Range>;
 
-    // A queue for each flow cannot be told from one queue for all by connections that were alone.
+    // A connection that is alone meets the same queue under both: the two cannot be told apart.
     const LABELS: &'static [&'static str] = &["codel", "fq-codel"];
 
     fn shows(anchors: &Anchors) -> bool {

@@ -135,7 +135,7 @@ pub(crate) type Place = [f64; PLACES];
 /// Largest number of parameters of a path.
 pub(crate) const PLACES: usize = MOST + reordering::PARAMETERS;
 
-/// Packets of two flights: the initial window and the one after it. Fewer packets tell no kind that changes the times.
+/// Packets of two flights: the initial window and the one after it. Fewer packets show no kind that changes the times.
 const FEW: f64 = 30.0;
 
 /// The parameters that results show.
@@ -178,8 +178,8 @@ trait Path: Parameters<f64> + 'static {
     /// Whether runs on the same path differ.
     const IS_RANDOM: bool = false;
 
-    /// Whether the capture can tell the kind from a plain queue. A kind that differs by its losses cannot be told if
-    /// nothing was lost, and none can from a handful of packets: that it may be there is a risk, but no explanation.
+    /// Whether the capture shows a difference from a plain queue. A kind that differs by its losses shows none if nothing was lost.
+    /// A handful of packets shows no kind. Such a kind is a risk, and no explanation.
     fn shows(anchors: &Anchors) -> bool;
 
     /// Ranges before the capture is seen.
@@ -260,7 +260,7 @@ pub(crate) trait Model: Sync {
     /// Whether runs on the same path differ.
     fn is_random(&self) -> bool;
 
-    /// Whether the capture can tell the kind from a plain queue.
+    /// Whether the capture shows a difference from a plain queue.
     fn shows(&self, anchors: &Anchors) -> bool;
 
     /// Parameters with their prior ranges; a value that the user knows is the whole of its range.
