@@ -1,6 +1,6 @@
 //! A packet-level simulator of connection start-up.
 //!
-//! Three ideas make it fast (see ARCHITECTURE.md). A FIFO link needs no event of its own: the departure of a
+//! Three ideas make it fast (docs/inside.md). A FIFO link needs no event of its own: the departure of a
 //! packet follows from the previous one. An ordered stream of packets needs only its head among the events.
 //! An endpoint that only its own packets and timers affect may run ahead of the clock. [`engine`] runs a
 //! [`config::Network`] and produces an [`outcome::Outcome`].

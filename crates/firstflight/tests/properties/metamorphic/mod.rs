@@ -175,7 +175,7 @@ fn hashes_flows(network: &Network) -> bool {
 }
 
 /// Whether packets of two sources ever come to one link at the same instant. They are then in the order of the numbers of
-/// their sources (ARCHITECTURE.md, "Why it is fast").
+/// their sources (docs/inside.md, "Why it is fast").
 fn has_ties(network: &Network) -> bool {
     let (_, recorder) = simulate_observed(network, Mode::Fused, Recorder::default());
     let mut seen: BTreeMap<(u32, u64), Seen> = BTreeMap::new();
