@@ -9,7 +9,8 @@ use firstflight::{Input, PathValues, Simulator, compare, files, parse_size};
 use firstflight_compare::advice::how::deployable;
 use firstflight_compare::{DEFAULT_STARTUPS, Limits, default_candidates, default_startups};
 use firstflight_document::{clipped, nearest, quoted};
-use firstflight_report::{Colour, Folder, stage_all, stage_traces, table};
+use firstflight_report::{Colour, Folder, answer, brief, per_size, stage_all, stage_traces, table};
+use firstflight_results::Table;
 use firstflight_scenario::{Candidate, Profile};
 use firstflight_schemes::catalogue::Schemes;
 
@@ -19,7 +20,7 @@ use crate::interrupt;
 use crate::keys::{in_option, option};
 use crate::memory::{Memory, failed};
 use crate::objects::Objects;
-use crate::output::{complain, places, print, print_json};
+use crate::output::{complain, csv, places, print, print_json};
 use crate::progress::{Bar, Bytes};
 use crate::schemes::{Chains, PROPOSED_CHAINS, PROPOSED_STARTUPS, schemes};
 use crate::table::terminal_columns;
@@ -74,9 +75,9 @@ pub(crate) struct Options {
     /// Avoidance scheme after each --startup scheme [default: cubic]
     #[arg(long, value_name = "LABEL")]
     avoidance: Option<String>,
-    /// Sizes of the transfers
-    #[arg(long = "size", value_name = "SIZES", value_delimiter = ',', default_value = "30KB,300KB,3MB")]
-    #[arg(allow_hyphen_values = true)]
+    /// Sizes of the transfers, which then all count alike in the answer [default: 30KB,300KB,3MB, each counting as often as the capture has
+    /// transfers of about its size]
+    #[arg(long = "size", value_name = "SIZES", value_delimiter = ',', allow_hyphen_values = true)]
     sizes: Vec<String>,
     /// Bottleneck rate, such as "40 Mbit/s"
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
@@ -119,8 +120,20 @@ pub(crate) struct Options {
     /// Output folder for report.html, results.parquet and traces
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
-    /// Print JSON instead of the table
+    /// Print the ranked table of every size below the answer
     #[arg(long)]
+    details: bool,
+    /// Print the recommendation for each size by itself
+    #[arg(long, conflicts_with_all = ["details", "json"])]
+    per_size: bool,
+    /// Print the answer in one line
+    #[arg(long, conflicts_with_all = ["details", "per_size", "json"])]
+    brief: bool,
+    /// Print the results of every scheme at every size as CSV
+    #[arg(long, conflicts_with_all = ["details", "per_size", "brief", "json"])]
+    csv: bool,
+    /// Print JSON instead of the answer
+    #[arg(long, conflicts_with = "details")]
     json: bool,
     /// Write packet traces (pcapng and qlog): for each scheme and size the run nearest the median, and the re-run of
     /// each captured connection
@@ -130,7 +143,7 @@ pub(crate) struct Options {
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let profile = profile(&options.profile)?;
-    let sizes = options.sizes.iter().map(|text| size(text)).collect::<Result<_, _>>()?;
+    let sizes: Vec<u64> = options.sizes.iter().map(|text| size(text)).collect::<Result<_, _>>()?;
     let known = options.objects.read()?;
     let values = options.path_values()?;
     let input = match &options.inputs[..] {
@@ -145,7 +158,6 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let limits = options.limits()?;
     let comparison = compare(input)
         .candidates(schemes)
-        .transfers(sizes)
         .profile(profile)
         .replications(options.runs)
         .seed(options.seed)
@@ -153,6 +165,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         .limits(limits)
         .memory(options.memory.bytes()?)
         .provenance(command_line(), env!("FIRSTFLIGHT_REVISION").into());
+    let comparison = if sizes.is_empty() { comparison } else { comparison.transfers(sizes) };
     let mix = comparison.networks() > 0;
     let bar = if mix { Bar::of_networks() } else { Bar::new() };
     let comparison = comparison.progress(&bar);
@@ -179,8 +192,21 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         }
         return print_json(&report.comparison);
     }
-    let colour = if console::colors_enabled() { Colour::Ansi } else { Colour::None };
-    let mut text = table(&report, terminal_columns(), colour);
+    if options.brief {
+        return print(&brief(&report));
+    }
+    if options.csv {
+        return print(&csv(&Table::of_results(&report.comparison)));
+    }
+    let (width, colour) =
+        (terminal_columns(), if console::colors_enabled() { Colour::Ansi } else { Colour::None });
+    let mut text = if options.per_size { per_size(&report, width) } else { answer(&report, width, colour) };
+    if options.details {
+        text += "\n";
+        text += &table(&report, width, colour);
+    } else {
+        text += "\nEvery scheme: --details. For one size alone: --per-size.\n";
+    }
     text.push('\n');
     text.push_str(&places(&written));
     print(&text)

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use firstflight_report::{lines, printable};
+use firstflight_results::{Table, Value};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -41,6 +42,28 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 pub(crate) fn json_line(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).expect("results have text keys and finite numbers or null");
     text + "\n"
+}
+
+/// A table as CSV (RFC 4180, with line feeds): a line of column names, then a line for each row. An absent value is empty.
+pub(crate) fn csv(table: &Table) -> String {
+    let mut writer = csv::Writer::from_writer(vec![]);
+    let cell = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::Bool(value) => value.to_string(),
+        Value::Unsigned(value) => value.to_string(),
+        Value::Real(value) => value.to_string(),
+        Value::Text(text) => text.clone(),
+        Value::Unsigneds(values) => json_line(values).trim_end().to_owned(),
+        Value::Reals(values) => json_line(values).trim_end().to_owned(),
+    };
+    let names = table.columns.iter().map(|column| column.name.as_str());
+    writer.write_record(names).expect("a table in memory takes a record");
+    for row in 0..table.rows() {
+        let cells = table.values.iter().map(|column| cell(&column[row]));
+        writer.write_record(cells).expect("each row has every column");
+    }
+    let bytes = writer.into_inner().expect("a vector takes every byte");
+    String::from_utf8(bytes).expect("cells are text")
 }
 
 /// Number of files listed by name; further files are only counted.

@@ -105,6 +105,7 @@ fn measured(path: &Path, seed: u64) -> BySize {
         deployable: false,
         harm: true,
         limits: Limits::default(),
+        weighs_by_capture: true,
         memory: firstflight_hosts::memory::DEFAULT,
         command: String::new(),
         revision: String::new(),

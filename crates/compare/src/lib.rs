@@ -31,7 +31,7 @@ use firstflight_schemes::catalogue::Schemes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::advice::harm::{Bystanders, Contender, Contest, HarmBySize, Part, settle};
-use crate::advice::how;
+use crate::advice::how::{self, Route};
 use captured::Captured;
 use firstflight_hosts::host::{FlowChoice, Host, Observe, Refusal, Run};
 use firstflight_hosts::memory::{self, Estimate};
@@ -42,7 +42,7 @@ use firstflight_results::{
 };
 use networks::Networks;
 use path::Subject;
-use recommended::{Entry, Question};
+use recommended::{Entry, Facts, Origin, Question, Weights};
 use replication::Replication;
 use summary::{Cell, References, Replications};
 
@@ -87,6 +87,8 @@ pub struct Request {
     pub harm: bool,
     /// Limits of what a recommended candidate may cost.
     pub limits: Limits,
+    /// Whether the answer weighs the sizes by the transfers of a capture. Otherwise all count alike.
+    pub weighs_by_capture: bool,
     /// Limit of the memory of all runs and their results, bytes. It changes no result.
     pub memory: u64,
     /// Command line, for provenance.
@@ -111,6 +113,7 @@ impl Request {
             deployable: false,
             harm: true,
             limits: Limits::default(),
+            weighs_by_capture: true,
             memory: memory::DEFAULT,
             command: String::new(),
             revision: env!("CARGO_PKG_VERSION").into(),
@@ -126,6 +129,22 @@ impl Request {
         let parse = |chain: &str| Candidate::parse_on(chain, &known, profile);
         self.schemes = chains.into_iter().map(|chain| parse(chain.as_ref())).collect::<Result<_, _>>()?;
         Ok(self)
+    }
+}
+
+impl Request {
+    /// Weights of the sizes in the answer.
+    fn weights(&self) -> Weights {
+        match &self.input {
+            Input::Capture { capture, .. } if self.weighs_by_capture => {
+                Weights::of_capture(capture, &ascending(&self.sizes))
+            }
+            _ => Weights::default(),
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        if matches!(self.input, Input::Capture { .. }) { Origin::Captured } else { Origin::Given }
     }
 }
 
@@ -357,6 +376,7 @@ fn report(
         connections: captured.connections,
         copies: copies(&request.input),
         results,
+        answer: None,
         recommended: vec![],
         for_all_sizes: None,
         groups: vec![],
@@ -427,7 +447,19 @@ fn advise(
     let question = question(comparison, samples, request, subject);
     let for_all_sizes = recommended::for_all_sizes(results, sizes, &question);
     let recommended = recommended::recommended(results, sizes, &question, for_all_sizes.as_ref());
-    (comparison.recommended, comparison.for_all_sizes) = (recommended, for_all_sizes);
+    let weights = request.weights();
+    let facts = Facts {
+        weights: &weights,
+        commands: &|candidate| how::change(candidate, &[Route { to: None, bdp }], subject.profile()),
+        profile: subject.profile(),
+        origin: request.origin(),
+        departure: comparison.departure,
+        unknown: &comparison.path.cannot_tell,
+        groups: &[],
+    };
+    let answer = Some(recommended::answer(results, sizes, &question.weighed(&weights), &facts));
+    (comparison.recommended, comparison.for_all_sizes, comparison.answer) =
+        (recommended, for_all_sizes, answer);
 }
 
 /// Gives equal candidates the harm of the one that stands for them, if that has more replications.
@@ -458,7 +490,7 @@ fn question<'a>(
         limits: request.limits,
         payload: subject.payload().into(),
         no_answer: comparison.no_answer.as_deref(),
-        replications: Replications { samples, departures },
+        replications: Replications { samples, departures, weights: BTreeMap::new() },
     }
 }
 

@@ -20,7 +20,7 @@ use super::captured::widening;
 use super::inferred::mixed_path;
 use super::networks::{Network, Networks};
 use super::path::Subject;
-use super::recommended::{Question, for_all_sizes, recommended};
+use super::recommended::{self, Facts, Origin, Question, for_all_sizes};
 use super::replication::Replication;
 use super::summary::{self, Cell, References, Replications};
 use super::{
@@ -28,7 +28,7 @@ use super::{
     harm_sizes, present_label, provenance, share_harm, trace,
 };
 use crate::advice::harm::{Part, settle};
-use crate::advice::how::{Route, how_on};
+use crate::advice::how::{self, Route, how_on};
 use draw::{Draw, Traffic, draws, harm, risks, shares};
 use firstflight_hosts::host::Host;
 use firstflight_hosts::parallel::try_map;
@@ -149,7 +149,8 @@ impl<'a> Mix<'a> {
         let (mut results, order) =
             summary::results(&cells, references, &self.uncertain_fields(), &departure, request.seed);
         let samples = summary::samples(&cells, &order);
-        let replications = || Replications { samples: &samples, departures: departures.clone() };
+        let replications =
+            || Replications { samples: &samples, departures: departures.clone(), weights: BTreeMap::new() };
         self.settle(&results, &sizes, (references, replications()), progress);
         for row in &mut results {
             self.add_costs(row, &at(row.size_bytes).shares);
@@ -168,17 +169,30 @@ impl<'a> Mix<'a> {
             self.usable().map(|(network, it)| (&it.report.comparison.path, network.data())).collect();
         let question = self.question(references, replications(), no_answer.as_deref());
         let of_all = for_all_sizes(&results, &request.sizes, &question);
+        let departure = self.measured_departure();
+        let (weights, routes) = (request.weights(), self.routes());
+        let facts = Facts {
+            weights: &weights,
+            commands: &|candidate| how::change(candidate, &routes, request.profile),
+            profile: request.profile,
+            origin: Origin::Captured,
+            departure,
+            unknown: &[],
+            groups: &groups,
+        };
+        let answer = recommended::answer(&results, &request.sizes, &question.weighed(&weights), &facts);
         let mut comparison = Comparison {
             title: self.file().into(),
             path: mixed_path(&paths, self.file()),
             connections: vec![],
             copies: super::copies(&self.request.input),
             recommended: self.recommended(&results, &question, of_all.as_ref(), &groups),
+            answer: Some(answer),
             for_all_sizes: of_all,
             results,
             groups,
             no_answer,
-            departure: self.measured_departure(),
+            departure,
             same: summary::same(&schemes, &samples),
             schemes,
             baseline: baseline.clone(),
@@ -350,7 +364,7 @@ impl<'a> Mix<'a> {
         of_all: Option<&ForAllSizes>,
         groups: &[NetworkResult],
     ) -> Vec<Recommended> {
-        let mut all = recommended(results, &self.request.sizes, question, of_all);
+        let mut all = recommended::recommended(results, &self.request.sizes, question, of_all);
         for one in &mut all {
             let Some(scheme) = &one.scheme else { continue };
             if let Some(losers) = Losers::of(groups, scheme, one.size_bytes) {

@@ -16,6 +16,7 @@
 //! the sizes, its cost must be acceptable at each of them, and it may not be known to lose time at any. Where it is among those from which the
 //! least change would choose at one size, it is recommended there, too: one setting is less change than two.
 
+mod answer;
 mod cost;
 
 use std::cmp::Ordering;
@@ -26,6 +27,7 @@ use firstflight_scenario::Candidate;
 
 use super::ascending;
 use super::summary::Replications;
+pub(super) use answer::{Facts, Origin, Weights, answer};
 use cost::{Cost, Verdict};
 
 /// Departure of the re-runs of captured connections above which there is no answer. Ranges are widened by the departure
@@ -297,6 +299,14 @@ impl Choice<'_, '_> {
             chosen_by: vec![],
             undecided: vec![],
         }
+    }
+}
+
+impl<'a> Question<'a> {
+    /// The same question with other weights of the sizes.
+    pub(super) fn weighed(&self, weights: &Weights) -> Question<'a> {
+        let replications = Replications { weights: weights.of.clone(), ..self.replications.clone() };
+        Question { replications, ..*self }
     }
 }
 

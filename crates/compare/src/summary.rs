@@ -120,10 +120,13 @@ fn compare_rows(
 }
 
 /// The replications behind the rows, for what rows alone do not show.
+#[derive(Clone)]
 pub(super) struct Replications<'a> {
     pub(super) samples: &'a [SampleSet],
     /// Share by which medians may be wrong, by size; absent where it is zero.
     pub(super) departures: BTreeMap<u64, f64>,
+    /// Weight of each size where several count together, zero or more, not all zero; sizes that are absent have weight 1.
+    pub(super) weights: BTreeMap<u64, f64>,
 }
 
 impl Replications<'_> {
@@ -134,23 +137,28 @@ impl Replications<'_> {
 
     /// Ratio of the times of a scheme to those of another one at `sizes`, at least one, with its 95 % interval.
     ///
-    /// The ratio is the geometric mean over the sizes and over the replications that end with both schemes at every size. `None`
+    /// The ratio is the weighed geometric mean over the sizes, and the geometric mean over the replications that end with both schemes at every size. `None`
     /// without such replications. The interval is that of Student's t for the logarithms, widened by the departure.
     ///
     /// Every replication counts for its ratio. A path that is ten times as slow as another one counts no more than that one. A few
     /// transfers that wait for a timeout count, which a median does not see. A replication has the same path at every size: its
     /// sizes are one observation.
     pub(super) fn ratio(&self, scheme: &str, other: &str, sizes: &[u64]) -> Option<(f64, Ci95)> {
-        let pairs = |&size: &u64| Some((self.of(scheme, size)?, self.of(other, size)?));
-        let pairs: Vec<(&[Sample], &[Sample])> = sizes.iter().map(pairs).collect::<Option<_>>()?;
-        let replications = pairs.iter().map(|(own, other)| own.len().min(other.len())).min()?;
+        let weighed = sizes.iter().map(|&size| (size, self.weight(size, sizes)));
+        let weighed: Vec<(u64, f64)> = weighed.filter(|&(_, weight)| weight > 0.0).collect();
+        let pairs = |&(size, weight)| Some((self.of(scheme, size)?, self.of(other, size)?, weight));
+        let pairs: Vec<(&[Sample], &[Sample], f64)> = weighed.iter().map(pairs).collect::<Option<_>>()?;
+        let replications = pairs.iter().map(|(own, other, _)| own.len().min(other.len())).min()?;
         let logarithm = |own: &Sample, other: &Sample| {
             let ratio = own.completion_s? / other.completion_s.filter(|&time| time > 0.0)?;
             (ratio > 0.0).then(|| libm::log(ratio))
         };
         let mean = |index: usize| -> Option<f64> {
-            let each = pairs.iter().map(|(own, other)| logarithm(&own[index], &other[index]));
-            Some(each.sum::<Option<f64>>()? / sizes.len() as f64)
+            let each = pairs
+                .iter()
+                .map(|(own, other, weight)| Some(weight * logarithm(&own[index], &other[index])?));
+            let weights: f64 = pairs.iter().map(|(.., weight)| weight).sum();
+            Some(each.sum::<Option<f64>>()? / weights)
         };
         let logarithms: Vec<f64> = (0..replications).filter_map(mean).collect();
         if logarithms.is_empty() {
@@ -158,9 +166,14 @@ impl Replications<'_> {
         }
         let (mean, interval) = stats::mean_ci95(&logarithms);
         let same = logarithms.iter().all(|&one| one == 0.0);
-        let departures = sizes.iter().filter(|_| !same).filter_map(|size| self.departures.get(size));
+        let departures = weighed.iter().filter(|_| !same).filter_map(|(size, _)| self.departures.get(size));
         let departure = departures.copied().fold(0.0, f64::max);
         Some((libm::exp(mean), widened(interval.unwrap_or([mean; 2]).map(libm::exp), departure)))
+    }
+
+    /// Weight of a size among `sizes`: a single one counts whatever its weight.
+    fn weight(&self, size: u64, sizes: &[u64]) -> f64 {
+        if sizes.len() == 1 { 1.0 } else { self.weights.get(&size).copied().unwrap_or(1.0) }
     }
 
     /// Mean number of packets that a scheme drops beyond `limit` of the packets that the `other` drops in the same replication,

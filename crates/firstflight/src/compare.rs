@@ -98,13 +98,15 @@ impl<'a> Compare<'a> {
         Ok(self)
     }
 
-    /// The transfer sizes, in place of 30 KB, 300 KB and 3 MB: quantities such as `"300 KB"`.
+    /// The transfer sizes, in place of 30 KB, 300 KB and 3 MB: quantities such as `"300 KB"`. In the answer all count alike; the usual ones
+    /// count as often as a capture has transfers of about their size.
     ///
     /// # Errors
     /// [`Error`] if a text is not a quantity of bytes.
     pub fn sizes(mut self, sizes: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, Error> {
         self.request.sizes =
             sizes.into_iter().map(|size| parse_size(size.as_ref())).collect::<Result<_, _>>()?;
+        self.request.weighs_by_capture = false;
         Ok(self)
     }
 
@@ -117,6 +119,7 @@ impl<'a> Compare<'a> {
     /// The transfer sizes, bytes, in place of 30 KB, 300 KB and 3 MB.
     pub fn transfers(mut self, bytes: Vec<u64>) -> Self {
         self.request.sizes = bytes;
+        self.request.weighs_by_capture = false;
         self
     }
 

@@ -8,14 +8,15 @@ const toClipboard = async (text) => {
   }
 };
 
-// The button that copies the command of the provenance. Without a clipboard the text is selected, so that Ctrl+C copies it.
+// Buttons that copy a command. Without a clipboard the text is selected, so that Ctrl+C copies it.
 const copying = () => {
-  const copy = document.getElementById("copy");
-  const command = document.getElementById("command");
-  copy.hidden = false;
-  copy.addEventListener("click", async () => {
-    const done = await toClipboard(command.textContent);
-    if (!done) getSelection().selectAllChildren(command);
-    copy.textContent = done ? "Copied" : "Selected";
-  });
+  for (const copy of document.querySelectorAll("[data-copies]")) {
+    const command = document.querySelector(`[data-copied="${copy.dataset.copies}"]`);
+    copy.hidden = false;
+    copy.addEventListener("click", async () => {
+      const done = await toClipboard(command.textContent);
+      if (!done) getSelection().selectAllChildren(command);
+      copy.textContent = done ? "Copied" : "Selected";
+    });
+  }
 };

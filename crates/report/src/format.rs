@@ -123,6 +123,12 @@ pub(crate) fn counted(value: f64, singular: &str, plural: &str) -> String {
     format!("{}\u{a0}{}", count(value), if value == 1.0 { singular } else { plural })
 }
 
+/// `text` with a capital first letter.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Words joined for a sentence: `a, b and c`.
 pub(crate) fn list(words: &[String]) -> String {
     match words {

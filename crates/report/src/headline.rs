@@ -4,7 +4,7 @@ use firstflight_results::{
     CompareReport, Comparison, Losers, NetworkResult, PairedDifference, Recommended, SchemeResult,
 };
 
-use crate::format::{bytes, count, counted, list, percent_magnitude, printable, time, worth_having};
+use crate::format::{bytes, capital, count, counted, list, percent_magnitude, printable, time, worth_having};
 use crate::names::Names;
 use crate::path::path_field;
 use crate::spread::Spread;
@@ -382,15 +382,6 @@ fn phrases(sizes: &[Size<'_>], names: &Names) -> String {
 /// Name of the scheme from which gains are measured.
 fn base_name<'n>(sizes: &[Size<'_>], names: &'n Names) -> Option<&'n str> {
     sizes.iter().find_map(|size| size.base).map(|base| names.get(&base.scheme).own.as_str())
-}
-
-/// `text` with a capital first letter.
-fn capital(text: &str) -> String {
-    let mut text = text.to_owned();
-    if let Some(first) = text.get(..1).map(str::to_uppercase) {
-        text.replace_range(..1, &first);
-    }
-    text
 }
 
 /// What the recommended schemes do to the networks of a mix, by size; empty for a single path, and for a single size, whose

@@ -5,6 +5,7 @@
 //! system, and it leaves either complete files or none.
 
 mod advice;
+mod answer;
 mod decimate;
 pub mod figure;
 #[cfg(feature = "files")]
@@ -27,6 +28,7 @@ mod spread;
 mod table;
 mod trace;
 
+pub use answer::{answer, brief, per_size};
 #[cfg(feature = "files")]
 pub use files::{NETWORKS_FILE, PARQUET_FILE, parquet, stage_all, stage_tables, stage_tables_in, write_all};
 pub use format::{lines, printable, wrap};

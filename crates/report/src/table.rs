@@ -393,7 +393,7 @@ fn cell(column: Column, row: &Row<'_>, look: &Look<'_>, scale: TimeScale) -> Str
 }
 
 #[derive(Clone, Copy)]
-enum Style {
+pub(crate) enum Style {
     Plain,
     Bold,
     Dim,
@@ -402,7 +402,7 @@ enum Style {
 }
 
 /// `text` with the SGR codes of ECMA-48.
-fn paint(text: &str, style: Style, colour: Colour) -> String {
+pub(crate) fn paint(text: &str, style: Style, colour: Colour) -> String {
     let code = match (colour, style) {
         (Colour::None, _) | (_, Style::Plain) => return text.to_owned(),
         (_, Style::Bold) => 1,

@@ -3,7 +3,7 @@
 use firstflight_contract::Exit;
 
 use crate::object::object;
-use crate::{Ci95, Mean, StartupExit, exit_word};
+use crate::{Answer, Ci95, Mean, StartupExit, exit_word};
 
 object! {
     /// Result of a comparison.
@@ -18,6 +18,8 @@ object! {
         @(default, skip_serializing_if = "Option::is_none") copies: Option<Copies> => nested,
         /// Result of every scheme at every size, by size and, within a size, by rank.
         results: Vec<SchemeResult> => nested,
+        /// The one setting that the server should have; null in results of programs that had none.
+        @(default) answer: Option<Answer> => nested,
         /// Recommendation at each size, ascending.
         @(default) recommended: Vec<Recommended> => nested,
         /// The one candidate for transfers of every size, as a server has one setting for all its connections; null for a single

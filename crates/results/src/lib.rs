@@ -29,6 +29,7 @@
 //! assert_eq!(table.columns[3].name, "simulated_s");
 //! ```
 
+mod answer;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 #[cfg(feature = "check")]
@@ -48,6 +49,7 @@ use firstflight_contract::Exit;
 use object::object;
 use serde::{Deserialize, Deserializer, Serializer};
 
+pub use answer::*;
 #[cfg(feature = "check")]
 pub use check::violations;
 pub use column::{Cell, Column, Field, Json, Kind, Range, Record, Value};

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use crate::column::{Column, Field, Record};
 use crate::{
-    Comparison, Completion, ConnectionResult, Copies, EngineResult, FlowMeans, FlowResult, FlowRow,
-    ForAllSizes, Harm, InputFile, KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare,
-    NetworkResult, NetworkRow, PairedDifference, PassedOver, PathEstimate, PathResult, Provenance,
-    Recommended, Reordering, ReplicationRow, ResultRow, Risk, RunMeans, RunResult, RunRow, SampleRow,
-    SchemeResult, SobolIndex, StartupExit, SweepResult, SweepRow, Table, TypicalExit, Validity, WindowRow,
+    Answer, AnswerAtSize, Comparison, Completion, ConnectionResult, Copies, EngineResult, FlowMeans,
+    FlowResult, FlowRow, ForAllSizes, Harm, InputFile, KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow,
+    Mean, MixShare, NetworkResult, NetworkRow, PairedDifference, PassedOver, PathEstimate, PathResult,
+    Provenance, Recommended, Reordering, ReplicationRow, ResearchStart, ResultRow, Risk, RunMeans, RunResult,
+    RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult, SweepRow, Table, TypicalExit,
+    Validity, WindowRow,
 };
 
 const HEAD: &str = "\
@@ -123,6 +124,9 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<Risk>(),
     Object::of::<TypicalExit>(),
     Object::of::<PairedDifference>(),
+    Object::of::<Answer>(),
+    Object::of::<AnswerAtSize>(),
+    Object::of::<ResearchStart>(),
     Object::of::<Recommended>(),
     Object::of::<ForAllSizes>(),
     Object::of::<NetworkResult>(),

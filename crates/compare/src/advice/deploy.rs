@@ -14,9 +14,9 @@ const HEAD: &str = "\
 `--deployable` leaves out the candidates that no deployed stack has. This page is written from the same declarations
 (`crates/compare/src/advice/how.rs`) by `make regenerate`.
 
-Write your own values for `DEVICE` (the network interface) and `:443`. `ip route change $(ip route show default) …` changes the
-default route of IPv4 if there is one; use `ip -6 route` for IPv6, and name the route where there are several. All commands need
-root, and hold until the machine restarts.
+Write your own values for `DEVICE` (the network interface) and `:443`. `ip route change $(ip route show default|…) …` changes
+the first default route of IPv4; use `ip -6 route` for IPv6, and name the route where there are several. `sed` takes a word away that
+`ip route` prints and does not read. All commands need root, and hold until the machine restarts.
 
 ";
 

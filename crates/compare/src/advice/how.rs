@@ -4,6 +4,8 @@
 
 use firstflight_scenario::{Candidate, Profile, Settings, Threshold};
 
+use crate::present;
+
 /// Stack that has a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stack {
@@ -133,6 +135,10 @@ impl Stack {
     }
 }
 
+/// Prints the first default route as `ip route` takes it: that refuses the word `lock` after `rto_min`, which it prints itself
+/// (`findings/ip-route-refuses-its-own-line.sh`).
+const DEFAULT_ROUTE: &str = "ip route show default|sed 's/_min lock/_min/;q'";
+
 /// A route of the server, and the path behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
@@ -146,11 +152,9 @@ impl Route {
     /// The command that gives a route metrics. A network without a route of its own gets that of the default route.
     fn command(&self, metrics: &str) -> String {
         match &self.to {
-            None => format!("ip route change $(ip route show default) {metrics}"),
+            None => format!("ip route change $({DEFAULT_ROUTE}) {metrics}"),
             Some(to) => {
-                format!(
-                    "ip route replace {to} $(ip route show default | head -1 | cut -d ' ' -f 2-) {metrics}"
-                )
+                format!("ip route replace {to} $({DEFAULT_ROUTE} | cut -d ' ' -f 2-) {metrics}")
             }
         }
     }
@@ -214,6 +218,27 @@ pub(crate) fn how_on(candidate: &Candidate, routes: &[Route], profile: Profile) 
     .collect()
 }
 
+/// Commands or options by which a server changes from the default of its stack to the candidate, one after another; `None` if that
+/// stack cannot have the candidate. Profiles that are no single stack (`rfc`, `ns2`) have the ways of all.
+pub(crate) fn change(candidate: &Candidate, routes: &[Route], profile: Profile) -> Option<Vec<String>> {
+    let stack = match profile {
+        Profile::Linux => Stack::Linux,
+        Profile::Quinn => Stack::Quinn,
+        Profile::Rfc | Profile::Ns2 => {
+            let all = how_on(candidate, routes, profile);
+            return (!all.is_empty()).then_some(all);
+        }
+    };
+    let prefix = format!("{}: ", stack.name());
+    let all = how_on(candidate, routes, profile);
+    let own = all.iter().find_map(|way| way.strip_prefix(&prefix))?;
+    let of_scheme = WAYS.iter().find(|way| way.stack == stack && way.scheme == candidate.scheme.label())?;
+    // The stack has the scheme already.
+    let same = stack == Stack::Linux && candidate.scheme.label() == present(profile).label();
+    let own = if same { own.strip_prefix(of_scheme.commands).unwrap_or(own) } else { own };
+    Some(own.split("; ").filter(|command| !command.is_empty()).map(String::from).collect())
+}
+
 /// Whether a deployed stack has the candidate.
 pub fn deployable(candidate: &Candidate, profile: Profile) -> bool {
     !how(candidate, 1, profile).is_empty()
@@ -269,7 +294,7 @@ mod tests {
             had("hystart-linux+cubic@iw60+ssthresh=bdp+paced+idle=keep"),
             ["Linux: sysctl -w net.ipv4.tcp_congestion_control=cubic; \
               sysctl -w net.ipv4.tcp_no_ssthresh_metrics_save=0; \
-              ip route change $(ip route show default) initcwnd 60 ssthresh lock 66; \
+              ip route change $(ip route show default|sed 's/_min lock/_min/;q') initcwnd 60 ssthresh lock 66; \
               tc qdisc replace dev DEVICE root fq; sysctl -w net.ipv4.tcp_slow_start_after_idle=0"]
         );
         // The options of a socket have no initial window.

@@ -70,7 +70,7 @@ fn ask<'a>(present: Option<&'a str>, baseline: Option<&'a str>, limits: Limits) 
 }
 
 fn behind(samples: &[SampleSet]) -> Replications<'_> {
-    Replications { samples, departures: BTreeMap::new() }
+    Replications { samples, departures: BTreeMap::new(), weights: BTreeMap::new() }
 }
 
 /// Replications with these times, seconds, and these drops.

@@ -2,6 +2,7 @@
 
 mod advice;
 mod data;
+mod first;
 mod forest;
 mod look;
 mod networks;
@@ -18,7 +19,6 @@ use crate::figure::Look;
 use crate::format::printable;
 use crate::headline::headline;
 use crate::names::Names;
-use crate::path::path_line;
 use crate::policy::policy;
 use crate::shown::shown;
 
@@ -102,43 +102,52 @@ pub fn html(report: &CompareReport) -> String {
     page.into_string()
 }
 
-/// Every section.
+/// The first screen, and the sections behind it, which unfold.
 fn sections(report: &CompareReport, names: &Names) -> Markup {
     let comparison = &report.comparison;
+    let caveats = match comparison.warnings.len() {
+        0 => "limits of these results".to_owned(),
+        1 => "a warning, and limits of these results".to_owned(),
+        many => format!("{many} warnings, and limits of these results"),
+    };
     html! {
-        (answer(report, names, &printable(&comparison.title)))
-        (advice::section(&crate::advice::advice(comparison, names)))
-        (tradeoff::section(&crate::advice::pictures(comparison, names)))
-        (networks::section(comparison, names))
-        (ranking::section(report, names))
-        (plots::by_size(report, names))
-        (plots::over_time(report, names))
-        (plots::captured(report))
-        (path::section(&comparison.path))
-        (trust::caveats(report))
-        (trust::provenance(&comparison.provenance))
+        (first::section(report, &printable(&comparison.title)))
+        (fold("Each size", "the recommendation for one size alone, with its reasons", &html! {
+            (by_size(report, names))
+            (advice::section(&crate::advice::advice(comparison, names)))
+        }))
+        (fold("Time against harm", "every candidate, in one picture for each size",
+            &tradeoff::section(&crate::advice::pictures(comparison, names))))
+        (fold("Networks", "every network of clients", &networks::section(comparison, names)))
+        (fold("Ranking", "every candidate with its intervals, cost and harm", &ranking::section(report, names)))
+        (fold("Plots by size", "completion time of every candidate", &plots::by_size(report, names)))
+        (fold("Plots over time", "window, flight, queue and delivered data", &plots::over_time(report, names)))
+        (fold("Captured connections", "each beside its re-run", &plots::captured(report)))
+        (fold("Path", "its values, and how sure they are", &path::section(&comparison.path)))
+        (fold("Caveats", &caveats, &trust::caveats(report)))
+        (fold("Provenance", "the command that reproduces this page", &trust::provenance(&comparison.provenance)))
     }
 }
 
-/// Title, path, answer for all sizes, and one card for each size.
-fn answer(report: &CompareReport, names: &Names, title: &str) -> Markup {
+/// Sections that unfold at a click; nothing if they are empty.
+fn fold(title: &str, about: &str, sections: &Markup) -> Markup {
+    html! {
+        @if !sections.0.is_empty() {
+            details.fold {
+                summary { (title) span.dim { (about) } }
+                (sections)
+            }
+        }
+    }
+}
+
+/// The answer for all sizes by every scheme, and one card for each size.
+fn by_size(report: &CompareReport, names: &Names) -> Markup {
     let answer = headline(report, names);
     html! {
-        section #answer aria-labelledby="title" {
-            h1 #title { (title) }
-            p.path { (path_line(&report.comparison)) }
-            p.lead { (answer.lead) }
+        section #by-each aria-label="Each size" {
+            p.detail { b { (answer.lead) } }
             @for detail in &answer.details { p.detail { (detail) } }
-            @if let [first, others @ ..] = report.comparison.warnings.as_slice() {
-                p.notice {
-                    b { "Warning: " } (printable(first)) ". "
-                    a href="#caveats" {
-                        @if others.is_empty() { "All caveats" } @else {
-                            (others.len()) " more warnings, and all caveats"
-                        }
-                    }
-                }
-            }
             @if answer.by_size.len() > 1 {
                 ul.cards {
                     @for size in &answer.by_size {

@@ -53,8 +53,8 @@ pub(super) fn provenance(provenance: &Provenance) -> Markup {
         section #provenance aria-labelledby="provenance-title" {
             h2 #provenance-title { "Provenance: the command that reproduces this page" }
             div.command {
-                pre tabindex="0" { code #command { (printable(&provenance.command)) } }
-                button #copy type="button" hidden { "Copy" }
+                pre tabindex="0" { code data-copied="command" { (printable(&provenance.command)) } }
+                button.copy type="button" data-copies="command" hidden { "Copy" }
             }
             dl {
                 dt { "Version" } dd { (printable(&provenance.version)) " (" (printable(&provenance.revision)) ")" }

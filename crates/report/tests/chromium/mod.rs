@@ -83,8 +83,19 @@ impl Page {
         Some(page)
     }
 
-    /// Opens a file and waits until the page is ready or has reported an error.
+    /// Opens a file, waits until the page is ready or has reported an error, and unfolds every section.
     pub(crate) fn open(&mut self, file: &Path) {
+        self.open_folded(file);
+        self.evaluate(
+            "new Promise((go) => {
+                document.querySelectorAll('details.fold').forEach((one) => { one.open = true; });
+                requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(go, 50)));
+            })",
+        );
+    }
+
+    /// Opens a file as its reader sees it, and waits until the page is ready or has reported an error.
+    pub(crate) fn open_folded(&mut self, file: &Path) {
         self.open_until(
             file,
             "const { ready, error } = document.documentElement.dataset; return ready === 'true' || error",

@@ -1,0 +1,530 @@
+//! The one setting that a server should have, with what it gains, what it costs and how sure that is.
+//!
+//! The rule is that of the candidate for all sizes ([`super::for_all_sizes`]), with two differences: only settings that the server's stack can
+//! have are candidates, and each size counts as often as it was transferred.
+
+use std::collections::BTreeMap;
+
+use firstflight_capture::Capture;
+use firstflight_results::{
+    Answer, AnswerAtSize, Completion, NetworkResult, PairedDifference, ResearchStart, SchemeResult,
+};
+use firstflight_scenario::{Candidate, Profile, Threshold};
+
+use super::cost::Verdict;
+use super::{Choice, Entry, Field, Question, ascending};
+use crate::present;
+
+/// Departure of the re-runs above which an answer is not sure.
+const SURE_DEPARTURE: f64 = 0.1;
+
+/// Starts of the literature that are named at most.
+const MOST_RESEARCH: usize = 3;
+
+/// Sizes a factor of ten apart share no transfer: a transfer counts at a size within half a decade.
+const NEAR: f64 = 3.162_277_660_168_379_5;
+
+/// Weights of the sizes of a comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Weights {
+    /// Share of each size; empty if all count alike.
+    pub(crate) of: BTreeMap<u64, f64>,
+    /// Share of the captured transfers that no size stands for; `None` without captured transfers.
+    pub(crate) uncounted: Option<f64>,
+}
+
+impl Weights {
+    /// Weights by the transfers of a capture: each counts at the nearest of `sizes`. All sizes count alike if none is near one.
+    pub(crate) fn of_capture(capture: &Capture, sizes: &[u64]) -> Self {
+        let classes = capture.groups.iter().flat_map(|group| group.transfers().classes());
+        Self::of_transfers(classes.map(|class| (class.bytes as f64 / class.count as f64, class.count)), sizes)
+    }
+
+    /// Weights by transfers: their mean size, bytes, and their number.
+    fn of_transfers(transfers: impl Iterator<Item = (f64, u64)>, sizes: &[u64]) -> Self {
+        let mut of: BTreeMap<u64, f64> = sizes.iter().map(|&size| (size, 0.0)).collect();
+        let (mut all, mut counted) = (0.0, 0.0);
+        for (mean, count) in transfers {
+            let distance = |size: u64| (size as f64 / mean).max(mean / size as f64);
+            all += count as f64;
+            let nearest = sizes.iter().copied().min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
+            if let Some(size) = nearest.filter(|&size| distance(size) <= NEAR) {
+                *of.entry(size).or_default() += count as f64;
+                counted += count as f64;
+            }
+        }
+        if counted == 0.0 {
+            return Self { of: BTreeMap::new(), uncounted: (all > 0.0).then_some(1.0) };
+        }
+        of.values_mut().for_each(|weight| *weight /= counted);
+        Self { of, uncounted: Some(1.0 - counted / all) }
+    }
+
+    /// Weight of one of `sizes`; those of all add up to one.
+    fn share(&self, size: u64, sizes: &[u64]) -> f64 {
+        self.of.get(&size).copied().unwrap_or(1.0 / sizes.len() as f64)
+    }
+}
+
+/// Origin of the path of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Given by the user, a preset or a scenario.
+    Given,
+    /// Inferred from a capture.
+    Captured,
+}
+
+/// Facts beside the results that an answer needs.
+pub(crate) struct Facts<'a> {
+    pub(crate) weights: &'a Weights,
+    /// Commands by which the server's stack gets a candidate; `None` if it cannot have it.
+    pub(crate) commands: &'a dyn Fn(&Candidate) -> Option<Vec<String>>,
+    pub(crate) profile: Profile,
+    pub(crate) origin: Origin,
+    /// Median relative error of the re-runs of the captured connections.
+    pub(crate) departure: Option<f64>,
+    /// Names of the path's unknown values.
+    pub(crate) unknown: &'a [String],
+    pub(crate) groups: &'a [NetworkResult],
+}
+
+/// Rule that decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Gain,
+    NoGain,
+    NoSetting,
+    Harm,
+    Drops,
+    Costs,
+    Later,
+    Undecided,
+    NoAnswer,
+    NoReference,
+}
+
+impl Rule {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Gain => "gain",
+            Self::NoGain => "no-gain",
+            Self::NoSetting => "no-setting",
+            Self::Harm => "harm",
+            Self::Drops => "drops",
+            Self::Costs => "costs",
+            Self::Later => "later",
+            Self::Undecided => "undecided",
+            Self::NoAnswer => "no-answer",
+            Self::NoReference => "no-reference",
+        }
+    }
+}
+
+/// The answer from `results` at `sizes`. The question's replications carry the weights of `facts`.
+pub(crate) fn answer(
+    results: &[SchemeResult],
+    sizes: &[u64],
+    question: &Question<'_>,
+    facts: &Facts<'_>,
+) -> Answer {
+    let sizes = ascending(sizes);
+    if let Some(why) = question.no_answer {
+        return cannot_tell(Rule::NoAnswer, why.into(), facts, vec![]);
+    }
+    let candidate = |label: &str| question.candidates.iter().find(|it| it.label() == label);
+    let can_have = |row: &&SchemeResult| {
+        let own = [question.present, question.baseline.filter(|_| question.present.is_none())];
+        own.contains(&Some(row.scheme.as_str()))
+            || candidate(&row.scheme).is_some_and(|it| (facts.commands)(it).is_some())
+    };
+    let had: Vec<SchemeResult> = results.iter().filter(can_have).cloned().collect();
+    let field = Field::of(&had, &sizes, question);
+    let all = Field::of(results, &sizes, question);
+    let now = |base: Option<&Entry<'_>>| times(&sizes, base, None, facts);
+    let Some(base) = field.base.as_ref().filter(|base| base.finished()) else {
+        let why = "the scheme that the stack has now was not compared, or ended no transfer".to_owned();
+        return cannot_tell(Rule::NoReference, why, facts, vec![]);
+    };
+    let choice = question.beside(&field, base, None);
+    let Some(entry) = choice.entry else {
+        let rule = kept_by(question, &field, base);
+        let research = research(question, &all, base, &had, 0.0);
+        if rule == Rule::Undecided {
+            let why = undecided(question, &field, base, &choice);
+            return Answer { research, ..cannot_tell(rule, why, facts, now(Some(base))) };
+        }
+        let (trust, trust_why) = trust(facts, None);
+        return Answer {
+            verdict: "keep".into(),
+            sentence: kept(rule),
+            sizes: now(Some(base)),
+            drops_now: Some(drops(base, &sizes, facts)),
+            max_harm: field.costs[0].harm,
+            research,
+            trust: trust.into(),
+            trust_why,
+            ..empty(rule, facts)
+        };
+    };
+    let [low, gain, high] = choice.gain.unwrap_or_default();
+    let (trust, trust_why) = trust(facts, Some(low));
+    let harm = most_harm(entry);
+    let later_networks = later_networks(facts.groups, entry);
+    let setting = candidate(entry.label()).expect("results are of candidates");
+    let sentence = format!(
+        "{}: transfers end {} sooner; {}.",
+        words(setting, facts.profile),
+        percent(gain),
+        others(harm, later_networks.len())
+    );
+    Answer {
+        verdict: "change".into(),
+        sentence,
+        setting: Some(entry.label().into()),
+        commands: (facts.commands)(setting).unwrap_or_default(),
+        gain: Some(gain),
+        gain_ci95: Some([low, high]),
+        sizes: times(&sizes, Some(base), Some(entry), facts),
+        drops: Some(drops(entry, &sizes, facts)),
+        drops_now: Some(drops(base, &sizes, facts)),
+        harm,
+        max_harm: field.costs[0].harm,
+        later_networks,
+        trust: trust.into(),
+        trust_why,
+        research: research(question, &all, base, &had, gain),
+        ..empty(Rule::Gain, facts)
+    }
+}
+
+/// An answer without content but the rule.
+fn empty(rule: Rule, facts: &Facts<'_>) -> Answer {
+    Answer {
+        verdict: String::new(),
+        sentence: String::new(),
+        setting: None,
+        commands: vec![],
+        gain: None,
+        gain_ci95: None,
+        sizes: vec![],
+        uncounted: facts.weights.uncounted,
+        drops: None,
+        drops_now: None,
+        harm: None,
+        max_harm: None,
+        later_networks: vec![],
+        decided_by: rule.word().into(),
+        trust: String::new(),
+        trust_why: String::new(),
+        capture_more: None,
+        research: vec![],
+    }
+}
+
+fn cannot_tell(rule: Rule, why: String, facts: &Facts<'_>, sizes: Vec<AnswerAtSize>) -> Answer {
+    let more = capture_more(rule, facts);
+    let sentence = match (&more, rule) {
+        (_, Rule::NoReference) => "Cannot tell: compare the scheme that the server has now, too.".into(),
+        (Some(more), _) => format!("Cannot tell: capture {more}."),
+        (None, _) => "Cannot tell: the runs do not decide; repeat with more of them (--runs).".into(),
+    };
+    Answer {
+        verdict: "cannot-tell".into(),
+        sentence,
+        sizes,
+        trust: "cannot tell".into(),
+        trust_why: why,
+        capture_more: more,
+        ..empty(rule, facts)
+    }
+}
+
+/// Capture that would settle the answer; `None` if the path was given.
+fn capture_more(rule: Rule, facts: &Facts<'_>) -> Option<String> {
+    if facts.origin == Origin::Given || rule == Rule::NoReference {
+        return None;
+    }
+    let unknown = |field: &str| facts.unknown.iter().any(|it| it == field);
+    let more = if unknown("rate_bit_s") {
+        "longer transfers, of 1 MB or more, from their first packet"
+    } else if unknown("buffer_packets") {
+        "transfers that fill the path, of 3 MB or more"
+    } else {
+        "more connections, from their first packet"
+    };
+    Some(more.into())
+}
+
+/// Rule by which no setting is recommended although `base` is known.
+fn kept_by(question: &Question<'_>, field: &Field<'_>, base: &Entry<'_>) -> Rule {
+    let others: Vec<&Entry<'_>> = field.entries.iter().filter(|it| it.label() != base.label()).collect();
+    if others.is_empty() {
+        return Rule::NoSetting;
+    }
+    let finished = || others.iter().copied().filter(|it| it.finished() && it.completes(base));
+    let gaining: Vec<&Entry<'_>> = finished().filter(|it| question.gains(it, base)).collect();
+    let verdicts: Vec<Verdict> = gaining.iter().map(|it| field.verdict(it)).collect();
+    if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Open(_))) {
+        return Rule::Undecided;
+    }
+    let lossy = gaining.iter().filter(|it| field.drops_more(it)).count();
+    match gaining.len() {
+        0 => {}
+        all if all == lossy => return Rule::Drops,
+        _ if lossy == 0 => return Rule::Harm,
+        _ => return Rule::Costs,
+    }
+    if finished().any(|it| question.gains_together(it, base)) {
+        return Rule::Later;
+    }
+    // A gain that is worth having if it is one.
+    let perhaps = |it: &&Entry<'_>| {
+        let worth = |[_, gain, _]: [f64; 3]| gain >= PairedDifference::WORTH_HAVING;
+        question.gain(it, base).is_some_and(worth) && field.admits(it)
+    };
+    if finished().any(|it| perhaps(&it)) { Rule::Undecided } else { Rule::NoGain }
+}
+
+fn undecided(
+    question: &Question<'_>,
+    field: &Field<'_>,
+    base: &Entry<'_>,
+    choice: &Choice<'_, '_>,
+) -> String {
+    if let Some(open) = choice.undecided.first() {
+        return format!("{open} ends sooner, but the simulations do not show whether others wait longer");
+    }
+    let gain =
+        |it: &&Entry<'_>| question.gain(it, base).filter(|gain| gain[1] >= PairedDifference::WORTH_HAVING);
+    let first = field.entries.iter().find_map(|it| Some((it.label(), gain(&it)?)));
+    let (label, [low, _, high]) = first.unwrap_or((base.label(), [0.0; 3]));
+    format!(
+        "{label} may end transfers {} later or {} sooner, on the paths that explain the input",
+        percent((-low).max(0.0)),
+        percent(high)
+    )
+}
+
+fn kept(rule: Rule) -> String {
+    let why = match rule {
+        Rule::NoSetting => "no other setting was compared that this stack has",
+        Rule::Harm => "every faster setting makes others wait longer",
+        Rule::Drops => "every faster setting loses more packets",
+        Rule::Costs => "every faster setting loses more packets or makes others wait longer",
+        Rule::Later => "every faster setting delays transfers of some size",
+        _ => {
+            return format!(
+                "Leave it as it is: no setting ends transfers {} sooner.",
+                percent(PairedDifference::WORTH_HAVING)
+            );
+        }
+    };
+    format!("Leave it as it is: {why}.")
+}
+
+/// The setting as an order: `Set the initial window to 20 and pace it`.
+fn words(candidate: &Candidate, profile: Profile) -> String {
+    let Candidate { scheme, settings } = candidate;
+    let (present, label) = (present(profile).label(), scheme.label());
+    let mut parts: Vec<String> = vec![];
+    if label != present {
+        parts.push(match label.rsplit_once('+') {
+            Some(("slow-start", avoidance)) if present.ends_with(&format!("+{avoidance}")) => {
+                "turn HyStart off".into()
+            }
+            // The stack has this start before this avoidance scheme by itself.
+            Some((startup, avoidance)) if profile.stack().startup_before(avoidance) == startup => {
+                format!("use {avoidance}")
+            }
+            _ => format!("use {label}"),
+        });
+    }
+    if let Some(packets) = settings.initial_window {
+        parts.push(format!("set the initial window to {packets}"));
+    }
+    match settings.ssthresh {
+        None => {}
+        Some(Threshold::Packets(packets)) => parts.push(format!("set the slow-start threshold to {packets}")),
+        Some(Threshold::Bdp) => parts.push("set the slow-start threshold to the path's product".into()),
+    }
+    if settings.paced {
+        parts.push(if settings.initial_window.is_some() { "pace it" } else { "pace what is sent" }.into());
+    }
+    if settings.keeps_window {
+        parts.push("keep the window after idle times".into());
+    }
+    let text = parts.join(" and ");
+    let mut letters = text.chars();
+    letters.next().map_or(text.clone(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The effect on others, for the sentence.
+fn others(harm: Option<f64>, later_networks: usize) -> String {
+    let wait = |harm: f64| harm >= 1.0 + PairedDifference::WORTH_HAVING;
+    match (harm, later_networks) {
+        (_, 1) => "one network waits longer".into(),
+        (_, 2..) => "some networks wait longer".into(),
+        (None, 0) => "the effect on others was not measured".into(),
+        (Some(harm), 0) if wait(harm) => "others wait a little longer".into(),
+        (Some(_), 0) => "nobody else waits longer".into(),
+    }
+}
+
+/// Largest harm of a candidate over the sizes; `None` if it was not measured at each.
+fn most_harm(entry: &Entry<'_>) -> Option<f64> {
+    let each: Option<Vec<f64>> = entry.rows.iter().map(|row| Some(row.harm?.deciding(None).0)).collect();
+    each?.into_iter().reduce(f64::max)
+}
+
+fn later_networks(groups: &[NetworkResult], entry: &Entry<'_>) -> Vec<String> {
+    let later = |group: &&NetworkResult| {
+        let at = |row: &&SchemeResult| {
+            let own = group.result(&row.scheme, row.size_bytes);
+            own.and_then(SchemeResult::against).is_some_and(PairedDifference::worth_avoiding)
+        };
+        group.no_answer.is_none() && entry.rows.iter().any(|row| at(&row))
+    };
+    groups.iter().filter(later).map(|group| group.network.clone()).collect()
+}
+
+/// Weighed mean of the packets that a transfer drops.
+fn drops(entry: &Entry<'_>, sizes: &[u64], facts: &Facts<'_>) -> f64 {
+    entry.rows.iter().map(|row| facts.weights.share(row.size_bytes, sizes) * row.drops.mean).sum()
+}
+
+fn times(
+    sizes: &[u64],
+    base: Option<&Entry<'_>>,
+    entry: Option<&Entry<'_>>,
+    facts: &Facts<'_>,
+) -> Vec<AnswerAtSize> {
+    let row = |of: Option<&Entry<'_>>, at: usize| of.map(|it| it.rows[at].clone());
+    let at = |(place, &size): (usize, &u64)| {
+        let (now, then) = (row(base, place), row(entry, place));
+        let time = |row: &Option<SchemeResult>, of: fn(Completion) -> f64| {
+            row.as_ref().and_then(|it| it.completion_s).map(of)
+        };
+        let (now_s, then_s) = (time(&now, |it| it.median), time(&then, |it| it.median));
+        AnswerAtSize {
+            size_bytes: size,
+            weight: facts.weights.share(size, sizes),
+            now_s,
+            now_p95_s: time(&now, |it| it.p95),
+            then_s,
+            then_p95_s: time(&then, |it| it.p95),
+            gain: now_s.zip(then_s).filter(|(now, _)| *now > 0.0).map(|(now, then)| 1.0 - then / now),
+            harm: then.and_then(|it| it.harm).map(|harm| harm.deciding(None).0),
+        }
+    };
+    sizes.iter().enumerate().map(at).collect()
+}
+
+/// Starts that are not among `had`, and gain more than `gain` by a difference worth having.
+fn research(
+    question: &Question<'_>,
+    all: &Field<'_>,
+    base: &Entry<'_>,
+    had: &[SchemeResult],
+    gain: f64,
+) -> Vec<ResearchStart> {
+    let new = all.entries.iter().filter(|it| !had.iter().any(|row| row.scheme == it.label()));
+    let first = new
+        .filter(|it| it.finished() && it.completes(base) && it.rows.iter().any(|row| row.same_as.is_none()));
+    let start = |it: &Entry<'_>| {
+        let [_, own, _] = question.gain(it, base)?;
+        (own >= gain + PairedDifference::WORTH_HAVING).then(|| ResearchStart {
+            scheme: it.label().into(),
+            gain: own,
+            harm: most_harm(it),
+            within_limits: all.admits(it),
+        })
+    };
+    let mut starts: Vec<ResearchStart> = first.filter_map(start).collect();
+    starts.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    starts.truncate(MOST_RESEARCH);
+    starts
+}
+
+/// Word of trust and its reason. `low` is the lower end of the interval of the gain; `None` if nothing changes.
+fn trust(facts: &Facts<'_>, low: Option<f64>) -> (&'static str, String) {
+    if facts.origin == Origin::Given {
+        return ("likely", "the path is given, not captured; the answer holds for it".into());
+    }
+    let Some(departure) = facts.departure else {
+        return ("likely", "no captured connection could be compared with its re-run".into());
+    };
+    let rerun = format!("re-runs of the captured connections are off by {}", percent(departure));
+    if departure > SURE_DEPARTURE {
+        return ("likely", rerun);
+    }
+    match low {
+        Some(low) if low < PairedDifference::WORTH_HAVING => {
+            ("likely", format!("the gain may be as small as {}", percent(low.max(0.0))))
+        }
+        Some(low) => ("sure", format!("{rerun}, and the gain is at least {}", percent(low))),
+        None => ("sure", rerun),
+    }
+}
+
+/// A share in per cent, for a sentence: one decimal below ten.
+fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value.abs() < 9.95 && (value - value.round()).abs() > 0.05 {
+        format!("{value:.1} %")
+    } else {
+        format!("{value:.0} %")
+    }
+}
+
+impl Field<'_> {
+    /// Whether an entry is known to drop more packets than it may at some size.
+    fn drops_more(&self, entry: &Entry<'_>) -> bool {
+        entry.rows.iter().zip(&self.costs).any(|(row, cost)| cost.drops_more(row).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transfer_counts_at_the_nearest_size_within_half_a_decade() {
+        let sizes = [30_000, 300_000, 3_000_000];
+        // Two of 20 KB, one of 100 KB (factor 3.3 of 30 KB, 3 of 300 KB), one of 1 MB (3.3 and 3), six of 1 KB (30 times).
+        let transfers = [(20_000.0, 2), (100_000.0, 1), (1_000_000.0, 1), (1000.0, 6)];
+        let weights = Weights::of_transfers(transfers.into_iter(), &sizes);
+        assert_eq!(weights.of, BTreeMap::from([(30_000, 0.5), (300_000, 0.25), (3_000_000, 0.25)]));
+        assert!((weights.uncounted.expect("transfers") - 0.6).abs() < 1e-12);
+        // Without a transfer near a size all count alike.
+        let small = Weights::of_transfers([(1000.0, 6)].into_iter(), &sizes);
+        assert_eq!((small.of.len(), small.uncounted), (0, Some(1.0)));
+        assert_eq!(small.share(30_000, &sizes), 1.0 / 3.0);
+    }
+
+    #[test]
+    fn a_setting_is_an_order_in_words() {
+        let said = |label: &str| words(&Candidate::parse(label).expect(label), Profile::Linux);
+        assert_eq!(said("hystart-linux+cubic@iw20"), "Set the initial window to 20");
+        assert_eq!(said("hystart-linux+cubic@iw30+paced"), "Set the initial window to 30 and pace it");
+        assert_eq!(said("hystart-linux+cubic@paced"), "Pace what is sent");
+        assert_eq!(said("slow-start+cubic"), "Turn HyStart off");
+        assert_eq!(said("bbr"), "Use bbr");
+        assert_eq!(said("slow-start+reno@ssthresh=50"), "Use reno and set the slow-start threshold to 50");
+    }
+
+    #[test]
+    fn a_share_reads_with_one_decimal_below_ten_per_cent() {
+        assert_eq!(percent(0.0934), "9.3 %");
+        assert_eq!(percent(0.02), "2 %");
+        assert_eq!(percent(0.2349), "23 %");
+    }
+
+    #[test]
+    fn others_wait_longer_from_a_difference_worth_having_on() {
+        assert_eq!(others(Some(1.019), 0), "nobody else waits longer");
+        assert_eq!(others(Some(1.02), 0), "others wait a little longer");
+        assert_eq!(others(Some(1.0), 2), "some networks wait longer");
+        assert_eq!(others(None, 0), "the effect on others was not measured");
+    }
+}

@@ -1,0 +1,90 @@
+//! The answer of a comparison: the one setting that a server should have.
+
+use crate::Ci95;
+use crate::object::object;
+
+object! {
+    /// The one setting that a server should have, as its connections of every size share one. Candidates are those that the stack can
+    /// have; each size counts as `sizes` weighs it.
+    pub struct Answer = "answer" {
+        /// `change`, `keep` or `cannot-tell`.
+        verdict: String,
+        /// The answer in at most 20 words.
+        sentence: String,
+        /// Chain of labels of the setting to have; null unless the verdict is `change`.
+        setting: Option<String>,
+        /// Commands or options that set it, one after another; empty unless the verdict is `change`.
+        commands: Vec<String> => nested,
+        /// Share by which transfers end sooner than now, as the weighed geometric mean of their times: 0.23 for 23 %. Null unless the verdict
+        /// is `change`, and without a scheme to gain over.
+        gain: Option<f64> [""; Any],
+        /// 95 % interval of `gain`; null without it.
+        gain_ci95: Option<Ci95> [""; Any] => nested,
+        /// Times at each size, ascending; empty without an answer.
+        sizes: Vec<AnswerAtSize> => nested,
+        /// Share of the captured transfers that no size stands for: a transfer counts at the nearest size, if theirs is within a factor of
+        /// the square root of ten. Null unless captured transfers weigh the sizes.
+        uncounted: Option<f64> [""; Share],
+        /// Packets that a transfer loses with the setting, as the weighed mean; null unless the verdict is `change`.
+        drops: Option<f64> ["packets"],
+        /// The same now; null without the scheme that the stack has now.
+        drops_now: Option<f64> ["packets"],
+        /// Time of the bystander that is harmed most at any size, over its time beside the scheme that the stack has now; null unless the
+        /// verdict is `change`, and if harm was not measured.
+        harm: Option<f64>,
+        /// Largest harm that a setting may do; null without a limit.
+        max_harm: Option<f64>,
+        /// Networks of clients whose transfers end later at some size; empty for a single path.
+        later_networks: Vec<String> => nested,
+        /// Rule that decided: `gain` (the best setting within the limits), `no-gain` (none is worth having), `no-setting` (the stack has none of
+        /// the others), `harm`, `drops`, `costs` (every gain harms others, drops packets, or does one of both, more than the limits allow), `later`
+        /// (every gain is a loss at some size), `undecided` (the harm
+        /// of a gain may exceed the limit), `no-answer` (the results are none), `no-reference` (the scheme that the stack has now was not
+        /// compared).
+        decided_by: String,
+        /// `sure`, `likely` or `cannot tell`.
+        trust: String,
+        /// Reason for `trust`: a sentence without its full stop.
+        trust_why: String,
+        /// Capture that would settle the answer: a phrase after `capture`; null unless the verdict is `cannot-tell`.
+        capture_more: Option<String>,
+        /// Starts that this stack cannot have, which would gain more than `gain`: the best first.
+        research: Vec<ResearchStart> => nested,
+    }
+}
+
+object! {
+    /// Times of transfers of one size, now and with the setting of the answer.
+    pub struct AnswerAtSize: Copy = "size of the answer" {
+        /// Transfer size in application bytes.
+        size_bytes: u64 ["bytes"],
+        /// Weight of the size; those of all sizes add up to one.
+        weight: f64 [""; Share],
+        /// Median time now; null without the scheme that the stack has now, or if no transfer ended.
+        now_s: Option<f64> ["s"],
+        /// 95th percentile now.
+        now_p95_s: Option<f64> ["s"],
+        /// Median time with the setting; null unless the verdict is `change`.
+        then_s: Option<f64> ["s"],
+        /// 95th percentile with the setting.
+        then_p95_s: Option<f64> ["s"],
+        /// Share by which the median ends sooner; null without both.
+        gain: Option<f64> [""; Any],
+        /// Harm of the setting at this size; null if it was not measured.
+        harm: Option<f64>,
+    }
+}
+
+object! {
+    /// A start that the stack cannot have.
+    pub struct ResearchStart = "research start" {
+        /// Chain of labels.
+        scheme: String,
+        /// Share by which transfers end sooner than now, as for the answer's `gain`.
+        gain: f64 [""; Any],
+        /// Largest harm at any size; null if it was not measured.
+        harm: Option<f64>,
+        /// Whether its costs are within the limits.
+        within_limits: bool,
+    }
+}
