@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use firstflight::{Input, PathValues, Simulator, compare, files, parse_size};
-use firstflight_compare::advice::how::deployable;
+use firstflight_compare::deployable;
 use firstflight_compare::{DEFAULT_STARTUPS, Limits, default_candidates, default_startups};
 use firstflight_document::{clipped, nearest, quoted};
 use firstflight_report::{Colour, Folder, answer, brief, per_size, stage_all, stage_traces, table};

@@ -2,9 +2,9 @@
 
 use firstflight_scenario::{Candidate, Scenario};
 
-use super::Halt;
-use super::path::Subject;
-use super::replication::Replication;
+use crate::halt::Halt;
+use crate::path::Subject;
+use crate::replication::Replication;
 use firstflight_hosts::host::{Begun, Ended, Observe, Run};
 
 /// The path of a comparison. Replication `index` has the same path and the same randomness for every candidate. The first

@@ -2,27 +2,22 @@
 //! trusted. The most similar re-run is shown, with the name of its scheme.
 
 use firstflight_document::seconds::Seconds;
-use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use firstflight_capture::{Connection, ExitReason, Observed};
 use firstflight_random::Dist;
 use firstflight_scenario::Candidate;
 
-use super::Halt;
-use super::path::Subject;
-use super::replication::Replication;
-use super::resemblance::distance;
+use crate::connections::{is_bulk, name};
+use crate::halt::Halt;
+use crate::path::Subject;
+use crate::replication::Replication;
+use crate::resemblance::distance;
 use firstflight_explain::{Explanation, late};
 use firstflight_hosts::host::{FlowChoice, Observe, Run};
 use firstflight_hosts::parallel::try_map;
 use firstflight_hosts::progress::{Progress, go_on};
 use firstflight_quantile::type_7;
 use firstflight_results::{CapturedTrace, ConnectionResult, LimitedBy, Series};
-
-/// Maximum number of re-runs, for the connections with most data, so that a capture of thousands takes only
-/// seconds.
-const MOST_RERUNS: usize = 32;
 
 /// Re-runs of each connection.
 const RERUNS: u32 = 12;
@@ -34,10 +29,6 @@ const LEAST_DEPARTURE: f64 = 0.01;
 /// Departure above which a warning is given.
 const LARGE_DEPARTURE: f64 = 0.1;
 
-/// A connection without data to send for more than this share of its time is no bulk transfer, but its re-run
-/// is one.
-const APPLICATION_LIMITED: f64 = 0.05;
-
 /// A concurrent connection with at least this share of its data makes a connection not alone.
 const DISTURBING: f64 = 0.1;
 
@@ -47,10 +38,8 @@ pub(super) struct Captured {
     pub(super) connections: Vec<ConnectionResult>,
     /// Series, in the same order.
     pub(super) traces: Vec<CapturedTrace>,
-    /// Relative error of the re-runs: the median of those that are comparable.
-    pub(super) departure: f64,
-    /// The same without its minimum; `None` if none is comparable.
-    pub(super) measured_departure: Option<f64>,
+    /// Relative error of the re-runs: the median of those that are comparable; `None` if none is.
+    pub(super) departure: Option<f64>,
     /// Warnings about the re-runs.
     pub(super) warnings: Vec<String>,
 }
@@ -58,25 +47,6 @@ pub(super) struct Captured {
 /// Indices of the connections to re-run.
 pub(super) fn reruns(subject: &Subject<'_>) -> Vec<usize> {
     if subject.path_unknown() { vec![] } else { subject.on_path().to_vec() }
-}
-
-/// Indices of the connections between the two hosts that exchanged most data, those with most data first.
-pub(super) fn between_busiest(connections: &[&Connection]) -> Vec<usize> {
-    let pair = |connection: &Connection| (connection.sender.ip(), connection.receiver.ip());
-    let mut bytes: BTreeMap<(IpAddr, IpAddr), u64> = BTreeMap::new();
-    for connection in connections {
-        *bytes.entry(pair(connection)).or_default() += connection.observed.bytes;
-    }
-    let busiest = bytes.iter().max_by_key(|(_, bytes)| **bytes).map(|(pair, _)| *pair);
-    let on_path = (0..connections.len()).filter(|&index| Some(pair(connections[index])) == busiest);
-    largest(connections, on_path.collect())
-}
-
-/// Those of `indices` whose connections have most data, in its order.
-pub(super) fn largest(connections: &[&Connection], mut indices: Vec<usize>) -> Vec<usize> {
-    indices.sort_by_key(|&index| std::cmp::Reverse(connections[index].observed.bytes));
-    indices.truncate(MOST_RERUNS);
-    indices
 }
 
 impl Captured {
@@ -119,23 +89,21 @@ impl Captured {
             ));
         }
         departures.sort_by(f64::total_cmp);
-        let measured_departure = (!departures.is_empty()).then(|| type_7(&departures, 0.5));
-        let departure = measured_departure.unwrap_or(0.0);
-        if departure > LARGE_DEPARTURE {
+        let departure = (!departures.is_empty()).then(|| type_7(&departures, 0.5));
+        if let Some(departure) = departure.filter(|&departure| departure > LARGE_DEPARTURE) {
             warnings.push(format!(
                 "re-runs of the captured connections depart by {:.0} %, and intervals are widened accordingly; possible causes: other \
                  traffic, a sender or queue that is not simulated, or a path that changed",
                 departure * 100.0
             ));
         }
-        let departure = widening(measured_departure);
-        Ok(Self { connections, traces, departure, measured_departure, warnings })
+        Ok(Self { connections, traces, departure, warnings })
     }
-}
 
-/// The share by which ranges are widened: the departure, and at least a minimum.
-pub(super) fn widening(measured_departure: Option<f64>) -> f64 {
-    measured_departure.unwrap_or(0.0).max(LEAST_DEPARTURE)
+    /// The share by which ranges are widened: the departure, and at least a minimum.
+    pub(super) fn widening(&self) -> f64 {
+        self.departure.unwrap_or(0.0).max(LEAST_DEPARTURE)
+    }
 }
 
 /// Relative distance of a connection's time from the `range` of its re-runs; `None` unless the connection was a single
@@ -147,13 +115,6 @@ fn off(subject: &Subject<'_>, index: usize, range: [f64; 2]) -> Option<f64> {
     let seen = result(connection).observed_completion_s.filter(|seen| *seen > 0.0)?;
     let [low, high] = range;
     (is_bulk(connection) && alone).then(|| (low / seen - 1.0).max(seen / high - 1.0).max(0.0))
-}
-
-/// Whether the application always had data to send.
-pub(super) fn is_bulk(connection: &Connection) -> bool {
-    let seen = &connection.observed;
-    let end = seen.series.delivered.last().map_or(0.0, |&(at, _)| at);
-    seen.application_limited.as_secs_f64() <= APPLICATION_LIMITED * end
 }
 
 /// Whether `one` carried enough data concurrently with `other` to slow it down.
@@ -288,11 +249,6 @@ fn result(connection: &Connection) -> ConnectionResult {
         limited_by: limited_by(seen),
         rerun_startup_exit: None,
     }
-}
-
-/// Name of a connection in results.
-pub(super) fn name(connection: &Connection) -> String {
-    format!("{} > {}", connection.sender, connection.receiver)
 }
 
 fn limited_by(seen: &Observed) -> LimitedBy {

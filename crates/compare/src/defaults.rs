@@ -4,8 +4,8 @@ use firstflight_contract::{Role, Signals};
 use firstflight_scenario::{Candidate, Network, Profile, SchemeSpec, Settings, Threshold};
 use firstflight_schemes::registry::AnyPhase;
 
-use super::Input;
-use crate::advice::how::deployable;
+use crate::how::deployable;
+use crate::input::Input;
 use firstflight_hosts::host::Host;
 
 /// Start-up schemes, and a standalone scheme.

@@ -9,11 +9,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use firstflight_capture::read;
-use firstflight_results::{Harm, InputFile};
+use firstflight_results::InputFile;
 
-use super::*;
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
+use firstflight_scenario::{Candidate, Profile};
+
+use crate::bench::Bench;
+use crate::defaults::{DEFAULT_SIZES, default_candidates, present};
+use crate::harm::Bystanders;
+use crate::input::{Input, Known};
+use crate::path::Subject;
+use crate::request::Request;
 
 /// Replications of every candidate.
 const REPLICATIONS: u32 = 256;
@@ -92,24 +99,7 @@ fn measured(path: &Path, seed: u64) -> BySize {
     let capture = Box::new(read(path).expect("a capture"));
     let input = Input::Capture { file, capture, known: Known::default() };
     let schemes = default_candidates(&input, Profile::Linux, &Simulator, false);
-    let request = Request {
-        input,
-        schemes,
-        sizes: DEFAULT_SIZES.into(),
-        profile: Profile::Linux,
-        runs: DEFAULT_REPLICATIONS,
-        seed,
-        candidates: DEFAULT_CANDIDATES,
-        breadth: Breadth::All,
-        search_seed: None,
-        deployable: false,
-        harm: true,
-        limits: Limits::default(),
-        weighs_by_capture: true,
-        memory: firstflight_hosts::memory::DEFAULT,
-        command: String::new(),
-        revision: String::new(),
-    };
+    let request = Request { schemes, seed, ..Request::of(input) };
     let subject = Subject::explained(&Simulator, &request, &Silent).expect("a path");
     let bench = Bench::new(&subject, seed);
     let own = Candidate::from(present(subject.profile()));
@@ -117,15 +107,13 @@ fn measured(path: &Path, seed: u64) -> BySize {
     let mut bystanders = bystanders.expect("a small path").with_first(REPLICATIONS);
     bystanders.first(&bench, &request.schemes, &Silent).expect("a host that runs them");
     let paths: Vec<usize> = (0..REPLICATIONS).map(|index| bench.path(index)).collect();
-    let one = |at: usize, place: usize, harm: Option<Harm>| {
-        let [bulk, requests] = harm?.each();
+    let one = |at: usize, place: usize| {
+        let [bulk, requests] = bystanders.harm(request.sizes[at], place)?.each();
         let [of_bulk, of_requests] = bystanders.times(at, place)?;
         Some([Measured::of(bulk, &of_bulk, &paths), Measured::of(requests, &of_requests, &paths)])
     };
-    let of_size = |(at, harms): (usize, &Vec<Option<Harm>>)| {
-        harms.iter().enumerate().map(|(place, harm)| one(at, place, *harm)).collect()
-    };
-    bystanders.harm().iter().enumerate().map(of_size).collect()
+    let of_size = |at: usize| (0..request.schemes.len()).map(|place| one(at, place)).collect();
+    (0..request.sizes.len()).map(of_size).collect()
 }
 
 #[test]

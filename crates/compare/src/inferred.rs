@@ -5,7 +5,7 @@ use firstflight_contract::Rate;
 use firstflight_document::quantity::show_rate;
 use firstflight_scenario::Limit;
 
-use super::Known;
+use crate::input::Known;
 use firstflight_explain::{Explanation, Value};
 use firstflight_results::{KindWeight, PathEstimate, PathResult, Reordering};
 
@@ -133,7 +133,7 @@ pub(super) fn reorders(Reordering { share, delay_ms }: Reordering) -> String {
 
 /// The path of a mix of networks with these paths and weights, from the capture `file`: each value on which all agree, and of the
 /// others the range over the networks.
-pub(super) fn mixed_path(networks: &[(&PathResult, f64)], file: &str) -> PathResult {
+pub(super) fn mixed_path(networks: &[(PathResult, f64)], file: &str) -> PathResult {
     let mut path = PathResult { inferred_from: Some(file.into()), ..PathResult::default() };
     let rate = mixed_value(&mut path, "rate_bit_s", networks, |it| it.rate_bit_s.map(|rate| rate as f64));
     let rtt = mixed_value(&mut path, "rtt_ms", networks, |it| it.rtt_ms);
@@ -179,7 +179,7 @@ pub(super) fn mixed_path(networks: &[(&PathResult, f64)], file: &str) -> PathRes
 fn mixed_value(
     path: &mut PathResult,
     field: &str,
-    networks: &[(&PathResult, f64)],
+    networks: &[(PathResult, f64)],
     of: impl Fn(&PathResult) -> Option<f64>,
 ) -> Option<f64> {
     let known: Vec<f64> = networks.iter().filter_map(|(it, _)| of(it)).collect();
@@ -297,7 +297,7 @@ mod tests {
         let one = network(20_000_000, Some(60.0), vec![kind("policer", 1.0)]);
         let other = network(50_000_000, None, vec![kind("drop-tail", 0.75), kind("policer", 0.25)]);
         // weights of 1 and 3: the policer has 0.25 * 1 + 0.75 * 0.25, the plain queue 0.75 * 0.75
-        let mix = mixed_path(&[(&one, 100.0), (&other, 300.0)], "day.pcap");
+        let mix = mixed_path(&[(one, 100.0), (other, 300.0)], "day.pcap");
         assert_eq!((mix.rate_bit_s, mix.rtt_ms, mix.mss_bytes), (None, None, Some(1448)));
         assert_eq!(mix.receiver.as_deref(), Some("delayed-ack"));
         assert_eq!(mix.kinds, [kind("drop-tail", 0.5625), kind("policer", 0.4375)]);

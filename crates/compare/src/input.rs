@@ -7,7 +7,7 @@ use firstflight_scenario::preset::{Preset, preset};
 use firstflight_scenario::{FlowGroup, Limit, Loaded, Profile, Scenario, Source, parse};
 use sha2::{Digest, Sha256};
 
-use firstflight_results::{InputFile, PassedOver};
+use firstflight_results::{Copies, InputFile, PassedOver};
 
 /// Origin of the path that schemes are compared on.
 #[derive(Clone, Debug)]
@@ -83,6 +83,19 @@ impl Input {
             bytes: one.bytes,
         });
         listed.collect()
+    }
+
+    /// Packets that are left out of a capture because it contains them another time.
+    pub(super) fn copies(&self) -> Option<Copies> {
+        let Self::Capture { capture, .. } = self else { return None };
+        let seen = capture.counts.copies;
+        (seen.all() > 0).then_some(Copies {
+            same_interface: seen.same_interface,
+            other_interface: seen.other_interface,
+            other_side_of_router: seen.other_side_of_router,
+            other_file: seen.other_file,
+            other_end: seen.other_end,
+        })
     }
 
     /// A capture or a scenario, from its bytes; the first bytes decide. `name` is its name in results and errors.

@@ -4,55 +4,59 @@
 //! captured transfers of about that size, the same draws for all schemes: a further transfer of the server is one to a network
 //! drawn so, over a path drawn for that network.
 
-pub(super) mod draw;
 mod whole;
 
 use std::collections::BTreeMap;
 
 use firstflight_document::Error;
-use firstflight_results::{
-    CompareReport, Comparison, ForAllSizes, Losers, MixShare, NetworkResult, PathResult, Provenance,
-    Recommended, Risk, SchemeResult, Trace,
-};
-use firstflight_scenario::Candidate;
-
-use super::captured::widening;
-use super::inferred::mixed_path;
-use super::networks::{Network, Networks};
-use super::path::Subject;
-use super::recommended::{self, Facts, Origin, Question, for_all_sizes};
-use super::replication::Replication;
-use super::summary::{self, Cell, References, Replications};
-use super::{
-    Answer, Bench, Extent, Halt, Input, Request, TransferRun, advise, ascending, baseline, contests, failed,
-    harm_sizes, present_label, provenance, share_harm, trace,
-};
-use crate::advice::harm::{Part, settle};
-use crate::advice::how::{self, Route, how_on};
-use draw::{Draw, Traffic, draws, harm, risks, shares};
 use firstflight_hosts::host::Host;
 use firstflight_hosts::parallel::try_map;
 use firstflight_hosts::progress::Progress;
 use firstflight_quantile::type_7;
+use firstflight_results::{
+    CapturedTrace, CompareReport, ConnectionResult, Harm, Losers, MixShare, NetworkResult, PathResult,
+    Provenance, Recommended, Risk, SchemeResult,
+};
+use firstflight_scenario::Candidate;
+
+use crate::bench::Bench;
+use crate::captured::Captured;
+use crate::costs::Costs;
+use crate::differences::{Differences, References};
+use crate::draw::{Draw, Traffic, draws, harm, risks, shares};
+use crate::halt::{Halt, failed};
+use crate::harm::{Part, settle};
+use crate::how::{Route, how_on};
+use crate::inferred::mixed_path;
+use crate::input::Input;
+use crate::measured::{self, Extent, Measured};
+use crate::networks::{Network, Networks};
+use crate::path::Subject;
+use crate::recommended::{Facts, Origin, Question, Recommendation, answer, contests};
+use crate::replication::Replication;
+use crate::reply::{Parts, provenance, reply};
+use crate::request::Request;
+use crate::transfers::{Cell, TransferRun};
+use crate::weights::Weights;
 use whole::Whole;
 
-/// A network with its answer, or the reason why it has none.
+/// A network with what was measured on its path, or the reason why nothing was.
 struct Outcome<'a> {
     network: &'a Network<'a>,
-    answer: Result<Answer<'a>, Error>,
+    measured: Result<Measured<'a>, Error>,
 }
 
 impl<'a> Outcome<'a> {
-    /// Its answer, if that is part of the mix.
-    fn usable(&self) -> Option<&Answer<'a>> {
-        let usable = |it: &&Answer<'a>| it.report.comparison.no_answer.is_none() && !it.runs.is_empty();
-        self.answer.as_ref().ok().filter(usable)
+    /// What was measured, if that is part of the mix.
+    fn usable(&self) -> Option<&Measured<'a>> {
+        let usable = |it: &&Measured<'a>| it.no_answer.is_none() && !it.runs.is_empty();
+        self.measured.as_ref().ok().filter(usable)
     }
 
     /// Reason why it is no part of the mix.
     fn no_answer(&self) -> Option<String> {
-        match &self.answer {
-            Ok(answer) => answer.report.comparison.no_answer.clone(),
+        match &self.measured {
+            Ok(measured) => measured.no_answer.clone(),
             Err(error) => Some(error.to_string()),
         }
     }
@@ -63,13 +67,36 @@ impl<'a> Outcome<'a> {
             None => Traffic::default(),
         }
     }
+
+    /// Result of the network by itself, with its shares in the mix.
+    fn result(&self, request: &Request, mix: Vec<MixShare>) -> NetworkResult {
+        let measured = self.measured.as_ref().ok();
+        let (results, recommended, warnings) = match measured.map(|it| it.outcome(request)) {
+            Some(measured::Outcome { results, recommendation, warnings }) => {
+                (results, recommendation.at_each_size, warnings)
+            }
+            None => (vec![], vec![], vec![]),
+        };
+        NetworkResult {
+            network: self.network.name.clone(),
+            connections: self.network.count,
+            bytes: self.network.bytes,
+            path: measured.map_or_else(PathResult::default, |it| it.subject.path_result()),
+            recommended,
+            results,
+            mix,
+            no_answer: self.no_answer(),
+            departure: measured.and_then(|it| it.captured.departure),
+            warnings,
+        }
+    }
 }
 
 /// Compares the schemes for each network and for the mix of all. If the progress is stopped, the answer is for the networks that
 /// were answered until then, at least one.
 ///
 /// # Errors
-/// As [`super::compare`], if no network can be compared.
+/// As [`crate::compare`], if no network can be compared.
 pub(super) fn compare(
     host: &dyn Host,
     request: &Request,
@@ -82,9 +109,9 @@ pub(super) fn compare(
     for network in all {
         let subject = Subject::of_network(host, request, network);
         let extent = Extent { settle: false, traces: false };
-        let answer = subject.map_err(Halt::from).and_then(|it| Answer::of(request, it, extent, &whole));
-        let Ok(answer) = failed(answer) else { break };
-        let outcome = Outcome { network, answer };
+        let measured = subject.map_err(Halt::from).and_then(|it| Measured::of(request, it, extent, &whole));
+        let Ok(measured) = failed(measured) else { break };
+        let outcome = Outcome { network, measured };
         whole.end_network(outcome.usable().is_some());
         outcomes.push(outcome);
         if whole.stopped() {
@@ -92,12 +119,12 @@ pub(super) fn compare(
         }
     }
     progress.finish();
-    if outcomes.iter().all(|it| it.answer.is_err())
-        && let Some(Outcome { answer: Err(error), .. }) = outcomes.pop()
+    if outcomes.iter().all(|it| it.measured.is_err())
+        && let Some(Outcome { measured: Err(error), .. }) = outcomes.pop()
     {
         return Err(error);
     }
-    Ok(Mix { request, networks, outcomes }.report(progress)?)
+    Ok(Mix { request, networks, outcomes }.reply(progress)?)
 }
 
 /// The networks of a server, and what is asked of them together.
@@ -133,91 +160,89 @@ struct AtSize {
 }
 
 impl<'a> Mix<'a> {
-    fn report(mut self, progress: &dyn Progress) -> Result<CompareReport, Halt> {
+    fn reply(mut self, progress: &dyn Progress) -> Result<CompareReport, Halt> {
         let request = self.request;
-        let sizes: Vec<AtSize> = ascending(&request.sizes).into_iter().map(|size| self.at(size)).collect();
+        let sizes: Vec<AtSize> = request.ascending().into_iter().map(|size| self.at(size)).collect();
         let runs: Vec<(&AtSize, &Candidate, Vec<TransferRun>)> =
             sizes.iter().enumerate().flat_map(|(number, at)| self.drawn(number, at)).collect();
         let cells: Vec<Cell<'_>> =
             runs.iter().map(|(at, scheme, runs)| Cell { scheme, size: at.size, runs }).collect();
-        let (baseline, present) = (baseline(request), present_label(request, request.profile));
-        let references = References { baseline: baseline.as_deref(), present: present.as_deref() };
-        let at = |size: u64| sizes.iter().find(|at| at.size == size).expect("a size of the request");
-        let departures = sizes.iter().map(|at| (at.size, self.departure(&at.drawn)));
-        let departures: BTreeMap<u64, f64> = departures.collect();
-        let departure = |size: u64| departures.get(&size).copied();
-        let (mut results, order) =
-            summary::results(&cells, references, &self.uncertain_fields(), &departure, request.seed);
-        let samples = summary::samples(&cells, &order);
-        let replications =
-            || Replications { samples: &samples, departures: departures.clone(), weights: BTreeMap::new() };
-        self.settle(&results, &sizes, (references, replications()), progress);
-        for row in &mut results {
-            self.add_costs(row, &at(row.size_bytes).shares);
-        }
-        share_harm(&mut results);
-        let traces = try_map(&order, |&cell| {
-            let (at, scheme, runs) = &runs[cell];
-            let nearest = summary::nearest_to_median(runs);
-            let (subject, replication) = self.place(at.drawn[nearest]);
-            let trace = trace(scheme, at.size, replication, subject)?;
-            Ok::<_, Halt>(Trace { replication: nearest as u32, ..trace })
-        })?;
-        let (no_answer, groups) = (self.no_answer(), self.groups(&sizes));
-        let schemes: Vec<String> = request.schemes.iter().map(Candidate::label).collect();
-        let paths: Vec<(&PathResult, f64)> =
-            self.usable().map(|(network, it)| (&it.report.comparison.path, network.data())).collect();
-        let question = self.question(references, replications(), no_answer.as_deref());
-        let of_all = for_all_sizes(&results, &request.sizes, &question);
-        let departure = self.measured_departure();
-        let (weights, routes) = (request.weights(), self.routes());
+        let departures: BTreeMap<u64, f64> =
+            sizes.iter().map(|at| (at.size, self.departure(&at.drawn))).collect();
+        let references = References::of(request, request.profile);
+        let differences =
+            Differences::of(&cells, references, &self.uncertain_fields(), departures, request.seed);
+        let no_answer = self.no_answer();
+        let question = Question::of(request, &differences, self.payload(), no_answer.as_deref());
+        let weights = request.weights();
+        self.settle(&differences.rows, &sizes, (&question, &weights), progress);
+        let groups = self.groups(&sizes);
+        let results = differences.with_costs(|row, _| {
+            let at = sizes.iter().find(|at| at.size == row.size_bytes).expect("a size of the request");
+            self.costs(row, &at.shares, &groups)
+        });
+        let recommendation = self.recommendation(&results, &question, &groups);
         let facts = Facts {
             weights: &weights,
-            commands: &|candidate| how::change(candidate, &routes, request.profile),
+            routes: &self.routes(),
             profile: request.profile,
             origin: Origin::Captured,
-            departure,
+            departure: self.measured_departure(),
             unknown: &[],
             groups: &groups,
         };
-        let answer = recommended::answer(&results, &request.sizes, &question.weighed(&weights), &facts);
-        let mut comparison = Comparison {
+        let answer = answer(&results, &request.ascending(), &question.weighed(&weights), &facts);
+        let traces = try_map(&differences.order, |&cell| {
+            let drawn = &runs[cell].0.drawn;
+            cells[cell].trace(|index| self.place(drawn[index]))
+        })?;
+        let (connections, captured) = self.shown().unzip();
+        let parts = Parts {
             title: self.file().into(),
-            path: mixed_path(&paths, self.file()),
-            connections: vec![],
-            copies: super::copies(&self.request.input),
-            recommended: self.recommended(&results, &question, of_all.as_ref(), &groups),
-            answer: Some(answer),
-            for_all_sizes: of_all,
-            results,
-            groups,
-            no_answer,
-            departure,
-            same: summary::same(&schemes, &samples),
-            schemes,
-            baseline: baseline.clone(),
-            present: present.clone(),
+            path: self.path(),
+            departure: self.measured_departure(),
             provenance: self.provenance(),
             warnings: self.warnings(),
-            passed_over: self.request.input.passed_over(),
+            connections,
+            captured,
+            results,
+            differences,
+            recommendation,
+            answer,
+            groups,
+            no_answer,
+            traces,
         };
-        let mut captured = vec![];
-        for Outcome { network, answer } in self.outcomes {
-            let Ok(Answer { report, .. }) = answer else { continue };
-            for index in network.shown() {
-                comparison.connections.extend(report.comparison.connections.get(index).cloned());
-                captured.extend(report.captured.get(index).cloned());
-            }
-        }
-        Ok(CompareReport { comparison, samples, traces, captured })
+        Ok(reply(request, parts))
     }
 
     fn file(&self) -> &str {
         self.networks.answered.first().map_or("", |network| network.file)
     }
 
+    /// Path of the mix.
+    fn path(&self) -> PathResult {
+        let paths: Vec<(PathResult, f64)> =
+            self.usable().map(|(network, it)| (it.subject.path_result(), network.data())).collect();
+        mixed_path(&paths, self.file())
+    }
+
+    /// Connections of each network that are shown, and their series.
+    fn shown(&self) -> impl Iterator<Item = (ConnectionResult, CapturedTrace)> {
+        let of_network = |Outcome { network, measured }: &Outcome<'_>| {
+            let captured = measured.as_ref().ok().map(|it| &it.captured);
+            let shown = |captured: &Captured| {
+                let series =
+                    |index: usize| (captured.connections[index].clone(), captured.traces[index].clone());
+                network.shown().into_iter().map(series).collect::<Vec<_>>()
+            };
+            captured.map_or_else(Vec::new, shown)
+        };
+        self.outcomes.iter().flat_map(of_network)
+    }
+
     /// Networks that are part of the mix.
-    fn usable(&self) -> impl Iterator<Item = (&Network<'_>, &Answer<'_>)> {
+    fn usable(&self) -> impl Iterator<Item = (&Network<'_>, &Measured<'_>)> {
         self.outcomes.iter().filter_map(|it| Some((it.network, it.usable()?)))
     }
 
@@ -234,31 +259,31 @@ impl<'a> Mix<'a> {
         let run = |draw: &Draw, scheme: usize| {
             let cell = number * schemes.len() + scheme;
             let each = self.outcomes[draw.network].network.runs as usize;
-            self.answer(*draw).runs[cell * each + draw.replication as usize]
+            self.measured(*draw).runs[cell * each + draw.replication as usize]
         };
         let of = |(index, scheme)| (at, scheme, at.drawn.iter().map(|draw| run(draw, index)).collect());
         if at.drawn.is_empty() { vec![] } else { schemes.iter().enumerate().map(of).collect() }
     }
 
-    fn answer(&self, draw: Draw) -> &Answer<'_> {
+    fn measured(&self, draw: Draw) -> &Measured<'_> {
         self.outcomes[draw.network].usable().expect("networks without an answer have no share")
     }
 
     /// The path of a draw.
     fn place(&self, draw: Draw) -> (&Subject<'_>, Replication) {
         let (of, seed) = (self.outcomes[draw.network].network.runs, self.request.seed);
-        (&self.answer(draw).subject, Replication { index: draw.replication, of, seed })
+        (&self.measured(draw).subject, Replication { index: draw.replication, of, seed })
     }
 
     /// Mean departure of the drawn networks.
     fn departure(&self, drawn: &[Draw]) -> f64 {
-        let of = |draw: &Draw| widening(self.answer(*draw).report.comparison.departure);
+        let of = |draw: &Draw| self.measured(*draw).captured.widening();
         drawn.iter().map(of).sum::<f64>() / drawn.len().max(1) as f64
     }
 
     /// Median departure of the networks.
     fn measured_departure(&self) -> Option<f64> {
-        let measured = self.usable().filter_map(|(_, answer)| answer.report.comparison.departure);
+        let measured = self.usable().filter_map(|(_, it)| it.captured.departure);
         let mut measured: Vec<f64> = measured.collect();
         measured.sort_by(f64::total_cmp);
         (!measured.is_empty()).then(|| type_7(&measured, 0.5))
@@ -266,7 +291,7 @@ impl<'a> Mix<'a> {
 
     fn uncertain_fields(&self) -> Vec<String> {
         let mut fields: Vec<String> = vec![];
-        for field in self.usable().flat_map(|(_, answer)| answer.subject.uncertain_fields()) {
+        for field in self.usable().flat_map(|(_, it)| it.subject.uncertain_fields()) {
             if !fields.contains(&field) {
                 fields.push(field);
             }
@@ -274,127 +299,98 @@ impl<'a> Mix<'a> {
         fields
     }
 
-    /// Further replications with bystanders where the harm in the mix is near the limit. The recommendations of the networks then
-    /// have them, too.
+    /// Payload of a full packet, bytes.
+    fn payload(&self) -> u64 {
+        self.usable().next().map_or(1, |(_, it)| it.subject.payload().into())
+    }
+
+    /// Further replications with bystanders where the harm in the mix is near the limit. The answers of the networks then have them,
+    /// too.
     fn settle(
         &mut self,
-        results: &[SchemeResult],
+        rows: &[SchemeResult],
         sizes: &[AtSize],
-        (references, replications): (References<'_>, Replications<'_>),
+        (question, weights): (&Question<'_>, &Weights),
         progress: &dyn Progress,
     ) {
         let request = self.request;
         let Some(limit) = request.limits.most_harm().filter(|_| request.harm) else { return };
         let all: Vec<u64> = sizes.iter().map(|at| at.size).collect();
-        let contests = contests(results, &all, &self.question(references, replications, None));
+        let contests = contests(rows, &all, question, (weights, request.profile));
         let outcomes = self.outcomes.iter_mut().enumerate().filter(|(_, it)| it.usable().is_some());
         let parts = outcomes.filter_map(|(place, outcome)| {
-            let Answer { subject, bystanders, .. } = outcome.answer.as_mut().ok()?;
+            let Measured { subject, bystanders, .. } = outcome.measured.as_mut().ok()?;
             let shares = sizes.iter().map(|at| at.shares[place]).collect();
-            Some(Part { shares, bench: Bench::new(subject, request.seed), bystanders: bystanders.as_mut()? })
+            let bench = Bench::new(subject, request.seed);
+            Some(Part { shares, bench, bystanders: bystanders.as_mut().ok()? })
         });
         let mut parts: Vec<Part<'_>> = parts.collect();
         // Replications before a stop count.
         let _ = settle(&mut parts, &request.schemes, limit, &contests, progress);
         progress.finish();
-        for answer in self.outcomes.iter_mut().filter_map(|it| it.answer.as_mut().ok()) {
-            let Answer { subject, report, bystanders: Some(bystanders), .. } = answer else { continue };
-            let measured = harm_sizes(request, subject);
-            advise(report, request, subject, &measured, Ok(bystanders.harm()));
-        }
     }
 
-    fn question<'q>(
-        &self,
-        references: References<'q>,
-        replications: Replications<'q>,
-        no_answer: Option<&'q str>,
-    ) -> Question<'q>
-    where
-        'a: 'q,
-    {
-        Question {
-            candidates: &self.request.schemes,
-            present: references.present,
-            baseline: references.baseline,
-            limits: self.request.limits,
-            payload: self.usable().next().map_or(1, |(_, answer)| answer.subject.payload().into()),
-            no_answer,
-            replications,
+    /// Costs of a scheme in the mix, from those in the networks.
+    fn costs(&self, row: &SchemeResult, shares: &[f64], groups: &[NetworkResult]) -> Costs {
+        let mut harms: Vec<(f64, Option<Harm>)> = vec![];
+        let mut of_networks: Vec<(f64, &[Risk])> = vec![];
+        for ((outcome, group), &share) in self.outcomes.iter().zip(groups).zip(shares) {
+            let own = outcome.usable().and_then(|_| group.result(&row.scheme, row.size_bytes));
+            let Some(own) = own else { continue };
+            of_networks.push((share, &own.risks));
+            let mut of_size = group.results.iter().filter(|it| it.size_bytes == row.size_bytes);
+            // Harm that was not measured in a network is not known to be any.
+            if of_size.any(|it| it.harm.is_some()) {
+                harms.push((share, own.harm));
+            }
         }
-    }
-
-    /// Adds what a scheme costs others, what may delay it, and how it is had.
-    fn add_costs(&self, row: &mut SchemeResult, shares: &[f64]) {
-        let mut rows: Vec<(f64, &SchemeResult, bool)> = vec![];
-        for (outcome, &share) in self.outcomes.iter().zip(shares) {
-            let results = outcome.usable().map_or(&[][..], |it| &it.report.comparison.results);
-            let mut of_size = results.iter().filter(|it| it.size_bytes == row.size_bytes);
-            let measured = of_size.clone().any(|it| it.harm.is_some());
-            rows.extend(of_size.find(|it| it.scheme == row.scheme).map(|own| (share, own, measured)));
+        let place = self.request.place(&row.scheme).expect("results are of candidates");
+        Costs {
+            harm: harm(&harms),
+            risks: risks(&of_networks),
+            how: how_on(&self.request.schemes[place], &self.routes(), self.request.profile),
         }
-        let harms = rows.iter().filter(|(.., measured)| *measured).map(|(share, own, _)| (*share, own.harm));
-        row.harm = harm(&harms.collect::<Vec<_>>());
-        let of_networks: Vec<(f64, &[Risk])> =
-            rows.iter().map(|(share, own, _)| (*share, &own.risks[..])).collect();
-        row.risks = risks(&of_networks);
-        let candidate = self.request.schemes.iter().find(|it| it.label() == row.scheme);
-        row.how = candidate
-            .map_or_else(Vec::new, |candidate| how_on(candidate, &self.routes(), self.request.profile));
     }
 
     /// The routes to the networks; the default route if none has one of its own.
     fn routes(&self) -> Vec<Route> {
-        let bdp = |answer: &Answer<'_>| answer.subject.bdp_packets().unwrap_or(1);
-        let own = self.usable().filter_map(|(network, answer)| {
-            Some(Route { to: Some(network.route.clone()?), bdp: bdp(answer) })
-        });
+        let bdp = |it: &Measured<'_>| it.subject.bdp_packets().unwrap_or(1);
+        let own = self
+            .usable()
+            .filter_map(|(network, it)| Some(Route { to: Some(network.route.clone()?), bdp: bdp(it) }));
         let own: Vec<Route> = own.collect();
         if own.is_empty() {
-            let bdp = self.usable().next().map_or(1, |(_, answer)| bdp(answer));
+            let bdp = self.usable().next().map_or(1, |(_, it)| bdp(it));
             return vec![Route { to: None, bdp }];
         }
         own
     }
 
-    fn recommended(
+    /// The recommendation for the mix, with the networks that lose by it.
+    fn recommendation(
         &self,
         results: &[SchemeResult],
         question: &Question<'_>,
-        of_all: Option<&ForAllSizes>,
         groups: &[NetworkResult],
-    ) -> Vec<Recommended> {
-        let mut all = recommended::recommended(results, &self.request.sizes, question, of_all);
-        for one in &mut all {
-            let Some(scheme) = &one.scheme else { continue };
-            if let Some(losers) = Losers::of(groups, scheme, one.size_bytes) {
-                one.why = format!("{}; {losers}", one.why);
-            }
-        }
-        all
+    ) -> Recommendation {
+        let with_losers = |one: Recommended| {
+            let losers = one.scheme.as_deref().and_then(|scheme| Losers::of(groups, scheme, one.size_bytes));
+            let why = losers.map_or_else(|| one.why.clone(), |losers| format!("{}; {losers}", one.why));
+            Recommended { why, ..one }
+        };
+        let Recommendation { at_each_size, for_all_sizes } =
+            Recommendation::of(results, &self.request.ascending(), question);
+        Recommendation { at_each_size: at_each_size.into_iter().map(with_losers).collect(), for_all_sizes }
     }
 
     fn groups(&self, sizes: &[AtSize]) -> Vec<NetworkResult> {
         let group = |(place, outcome): (usize, &Outcome<'_>)| {
-            let Network { ref name, count, bytes, .. } = *outcome.network;
             let mix = |at: &AtSize| MixShare {
                 size_bytes: at.size,
                 transfers: outcome.network.transfers_near(at.size).round() as u64,
                 share: at.shares[place],
             };
-            let comparison = outcome.answer.as_ref().ok().map(|it| &it.report.comparison);
-            NetworkResult {
-                network: name.clone(),
-                connections: count,
-                bytes,
-                path: comparison.map_or_else(PathResult::default, |it| it.path.clone()),
-                recommended: comparison.map_or_else(Vec::new, |it| it.recommended.clone()),
-                results: comparison.map_or_else(Vec::new, |it| it.results.clone()),
-                mix: sizes.iter().map(mix).collect(),
-                no_answer: outcome.no_answer(),
-                departure: comparison.and_then(|it| it.departure),
-                warnings: comparison.map_or_else(Vec::new, |it| it.warnings.clone()),
-            }
+            outcome.result(self.request, sizes.iter().map(mix).collect())
         };
         self.outcomes.iter().enumerate().map(group).collect()
     }
@@ -447,9 +443,9 @@ impl<'a> Mix<'a> {
 
     /// That of the network with most data, whose scenario stands for those of all.
     fn provenance(&self) -> Provenance {
-        let first = self.outcomes.iter().find_map(|it| Some((it.network, it.answer.as_ref().ok()?)));
-        let (network, answer) = first.expect("a network that was compared");
-        let own = provenance(self.request, &answer.subject, self.request.runs.max(1) as usize);
+        let first = self.outcomes.iter().find_map(|it| Some((it.network, it.measured.as_ref().ok()?)));
+        let (network, measured) = first.expect("a network that was compared");
+        let own = provenance(self.request, &measured.subject, self.request.runs.max(1) as usize);
         let scenario =
             format!("# The network {}; each network has its own path.\n{}", network.name, own.scenario);
         Provenance { scenario, ..own }

@@ -4,9 +4,10 @@ use firstflight_capture::{Capture, Connection, Group, Sizes, bottlenecks};
 
 use firstflight_results::ConnectionResult;
 
-use super::captured::{largest, name};
-use super::mix::draw::{Traffic, draws, shares};
-use super::{Input, Known, Request};
+use crate::connections::{largest, name};
+use crate::draw::{Traffic, draws, shares};
+use crate::input::{Input, Known};
+use crate::request::Request;
 
 /// Networks that are answered. Each takes seconds.
 const MOST: usize = 12;

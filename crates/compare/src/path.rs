@@ -12,12 +12,14 @@ use firstflight_scenario::{
     Candidate, Limit, Loaded, Network, Profile, Receiver, Scenario, Source, Threshold, limits,
 };
 
-use super::captured::{between_busiest, is_bulk, largest};
-use super::inferred::{contradictions, describe, inferred_path, overrule, reorders, uncertain_fields};
-use super::networks::Network as ClientNetwork;
-use super::replication::Replication;
-use super::{Halt, Input, Known, Request, refused};
-use crate::advice::how;
+use crate::connections::{between_busiest, is_bulk, largest};
+use crate::halt::Halt;
+use crate::how::deployable;
+use crate::inferred::{contradictions, describe, inferred_path, overrule, reorders, uncertain_fields};
+use crate::input::{Input, Known};
+use crate::networks::Network as ClientNetwork;
+use crate::replication::Replication;
+use crate::request::Request;
 use firstflight_explain::{Explanation, Given, Question};
 use firstflight_hosts::host::{Begun, Ended, Host, Observe, Refusal, Run};
 use firstflight_hosts::memory::Estimate;
@@ -333,7 +335,7 @@ impl<'a> Subject<'a> {
         request.sizes.iter().try_for_each(|&size| self.carries(size))?;
         for scheme in &request.schemes {
             self.admits(scheme)?;
-            if request.deployable && !how::deployable(scheme, self.profile()) {
+            if request.deployable && !deployable(scheme, self.profile()) {
                 let expected = "a candidate that docs/deploy.md lists, or no --deployable";
                 return Err(Error::invalid("no deployed stack has it")
                     .at_key(scheme.label())
@@ -364,9 +366,13 @@ impl<'a> Subject<'a> {
         let mut scenario = self.scenario.clone();
         self.give(&mut scenario, scheme);
         let checked = self.host.check(&scenario, &self.observe());
-        checked.map(drop).map_err(|refusal| {
-            let places = self.places(&refusal.key);
-            refused(refusal, places, scheme)
+        // Keys that a scheme sets are refused at its label, others at their places in the file.
+        let of_scheme = |key: &str| {
+            [".startup", ".paced", ".initial_pace", ".idle_restart"].iter().any(|end| key.ends_with(end))
+        };
+        checked.map(drop).map_err(|refusal| match self.places(&refusal.key) {
+            Some(places) if !of_scheme(&refusal.key) => places.refuse(&refusal.key, refusal.why),
+            _ => Error::invalid(refusal.why).at_key(scheme.label()),
         })
     }
 

@@ -23,45 +23,25 @@ use std::cmp::Ordering;
 
 use firstflight_document::quantity::show_bytes;
 use firstflight_results::{Ci95, ForAllSizes, PairedDifference, Recommended, SchemeResult};
-use firstflight_scenario::Candidate;
+use firstflight_scenario::{Candidate, Profile};
 
-use super::ascending;
-use super::summary::Replications;
-pub(super) use answer::{Facts, Origin, Weights, answer};
+use crate::differences::{Differences, Replications};
+use crate::harm::{Contender, Contest};
+use crate::request::{Limits, Request};
+use crate::weights::Weights;
+pub(crate) use answer::{Facts, Origin, answer};
 use cost::{Cost, Verdict};
 
 /// Departure of the re-runs of captured connections above which there is no answer. Ranges are widened by the departure
 /// at both ends: beyond this one they would span a factor of more than two, which is more than any start gains.
 const NO_ANSWER: f64 = 0.5;
 
-/// The tenth by which a candidate may cost more than the scheme that the stack has now.
-const MORE: f64 = 0.1;
-
 /// Dropped packets that a candidate may cause besides: one in ten transfers. Without it a candidate would be refused for a
 /// single drop where the present scheme has none.
 const FEW_DROPS: f64 = 0.1;
 
-/// Limits of what a recommended candidate may cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Limits {
-    /// Largest harm to either bystander: 1.1 is a tenth later than beside the present scheme. `None` is 1.1.
-    pub harm: Option<f64>,
-    /// Largest share of the transfer's packets that may be dropped, 0 to 1. `None` is what the present scheme causes, a tenth
-    /// more, and a tenth of a packet.
-    pub loss: Option<f64>,
-    /// No limits: the fastest is recommended.
-    pub fastest: bool,
-}
-
-impl Limits {
-    /// Largest harm to either bystander; `None` without a limit.
-    pub(super) fn most_harm(&self) -> Option<f64> {
-        (!self.fastest).then(|| self.harm.unwrap_or(1.0 + MORE))
-    }
-}
-
 /// Reason why the results are no answer; `None` if they are one.
-pub(super) fn no_answer(path_unknown: bool, unlike: Option<f64>, departure: Option<f64>) -> Option<String> {
+pub(crate) fn no_answer(path_unknown: bool, unlike: Option<f64>, departure: Option<f64>) -> Option<String> {
     if path_unknown {
         return Some("the capture shows too little of its path to simulate a transfer over it".into());
     }
@@ -80,24 +60,67 @@ pub(super) fn no_answer(path_unknown: bool, unlike: Option<f64>, departure: Opti
 }
 
 /// What is asked of a recommendation.
-pub(super) struct Question<'a> {
+pub(crate) struct Question<'a> {
     /// The candidates that were compared.
-    pub(super) candidates: &'a [Candidate],
+    candidates: &'a [Candidate],
     /// Label of the scheme that the stack has now, if it was compared.
-    pub(super) present: Option<&'a str>,
+    present: Option<&'a str>,
     /// Label of the baseline, if there is one. It stands in for the present scheme.
-    pub(super) baseline: Option<&'a str>,
-    pub(super) limits: Limits,
+    baseline: Option<&'a str>,
+    limits: Limits,
     /// Payload of a full packet, bytes.
-    pub(super) payload: u64,
+    payload: u64,
     /// Reason why the results are no answer.
-    pub(super) no_answer: Option<&'a str>,
-    pub(super) replications: Replications<'a>,
+    no_answer: Option<&'a str>,
+    replications: Replications<'a>,
 }
 
-/// Recommendations at each of `sizes`, ascending, from `results`, which are ordered by rank within a size. `of_all` is the candidate for all
-/// of them.
-pub(super) fn recommended(
+impl<'a> Question<'a> {
+    /// The question of a request on a path with this payload.
+    pub(crate) fn of(
+        request: &'a Request,
+        differences: &'a Differences,
+        payload: u64,
+        no_answer: Option<&'a str>,
+    ) -> Self {
+        Self {
+            candidates: &request.schemes,
+            present: differences.references.present.as_deref(),
+            baseline: differences.references.baseline.as_deref(),
+            limits: request.limits,
+            payload,
+            no_answer,
+            replications: differences.replications(),
+        }
+    }
+
+    /// The same question with weights of the sizes.
+    pub(crate) fn weighed<'b>(&self, weights: &'b Weights) -> Question<'b>
+    where
+        'a: 'b,
+    {
+        Question { replications: self.replications.weighed(weights), ..*self }
+    }
+}
+
+/// The candidates to use.
+pub(crate) struct Recommendation {
+    /// At each size, ascending.
+    pub(crate) at_each_size: Vec<Recommended>,
+    pub(crate) for_all_sizes: Option<ForAllSizes>,
+}
+
+impl Recommendation {
+    /// The recommendation from `results`, which are ordered by rank within a size. `sizes` are ascending.
+    pub(crate) fn of(results: &[SchemeResult], sizes: &[u64], question: &Question<'_>) -> Self {
+        let for_all_sizes = for_all_sizes(results, sizes, question);
+        let at_each_size = recommended(results, sizes, question, for_all_sizes.as_ref());
+        Self { at_each_size, for_all_sizes }
+    }
+}
+
+/// Recommendations at each of `sizes`. `of_all` is the candidate for all of them.
+fn recommended(
     results: &[SchemeResult],
     sizes: &[u64],
     question: &Question<'_>,
@@ -124,17 +147,12 @@ pub(super) fn recommended(
             why,
         }
     };
-    ascending(sizes).into_iter().map(of_size).collect()
+    sizes.iter().copied().map(of_size).collect()
 }
 
 /// The one candidate for all `sizes`; `None` for a single size, without a scheme to gain over, and without an answer.
-pub(super) fn for_all_sizes(
-    results: &[SchemeResult],
-    sizes: &[u64],
-    question: &Question<'_>,
-) -> Option<ForAllSizes> {
-    let sizes = ascending(sizes);
-    let field = Field::of(results, &sizes, question);
+fn for_all_sizes(results: &[SchemeResult], sizes: &[u64], question: &Question<'_>) -> Option<ForAllSizes> {
+    let field = Field::of(results, sizes, question);
     let base = field.base.as_ref().filter(|base| base.finished())?;
     if sizes.len() < 2 || question.no_answer.is_some() {
         return None;
@@ -150,13 +168,43 @@ pub(super) fn for_all_sizes(
     })
 }
 
-/// Candidates that may be recommended for `sizes` together, one or more, if their harm is within the limit, the fastest first: the result of each at each
-/// size, ascending, of equal ones the one that stands for them. None without an answer.
-pub(super) fn contenders<'a>(
-    results: &'a [SchemeResult],
+/// The candidates that could be recommended at each of `sizes`, ascending, for all of them together if there are several, and in the answer,
+/// which weighs the sizes and has candidates of this stack only.
+pub(crate) fn contests(
+    results: &[SchemeResult],
     sizes: &[u64],
     question: &Question<'_>,
-) -> Vec<Entry<'a>> {
+    (weights, profile): (&Weights, Profile),
+) -> Vec<Contest> {
+    let of_stack = answer::of_stack(results, question, profile);
+    let all: Vec<usize> = (0..sizes.len()).collect();
+    let together = (sizes.len() > 1).then(|| all.clone());
+    let each = (0..sizes.len()).map(|at| vec![at]).chain(together);
+    let mut contests: Vec<Contest> = each.map(|at| contest(results, sizes, at, question)).collect();
+    if !sizes.is_empty() {
+        contests.push(contest(&of_stack, sizes, all, &question.weighed(weights)));
+    }
+    contests
+}
+
+/// The contest for the sizes at the places `at`.
+fn contest(results: &[SchemeResult], sizes: &[u64], at: Vec<usize>, question: &Question<'_>) -> Contest {
+    let place = |label: &str| question.candidates.iter().position(|scheme| scheme.label() == label);
+    let of_contest: Vec<u64> = at.iter().map(|&at| sizes[at]).collect();
+    let all = contenders(results, &of_contest, question);
+    let contender = |it: &Entry<'_>| {
+        let faster = all.iter().enumerate().filter(|(_, other)| question.later(it, other));
+        let later_than = faster.map(|(number, _)| number).collect();
+        let stands_in = |row: &&SchemeResult| place(row.same_as.as_ref().unwrap_or(&row.scheme));
+        let places: Option<Vec<usize>> = it.rows.iter().map(stands_in).collect();
+        Contender { places: places.expect("results are of candidates"), later_than }
+    };
+    Contest { contenders: all.iter().map(contender).collect(), sizes: at }
+}
+
+/// Candidates that may be recommended for `sizes` together, one or more, if their harm is within the limit, the fastest first: the result of each at each
+/// size, ascending, of equal ones the one that stands for them. None without an answer.
+fn contenders<'a>(results: &'a [SchemeResult], sizes: &[u64], question: &Question<'_>) -> Vec<Entry<'a>> {
     if question.no_answer.is_some() {
         return vec![];
     }
@@ -178,8 +226,8 @@ pub(super) fn contenders<'a>(
 
 /// Results of a candidate at the sizes in question, one or more, ascending.
 #[derive(Clone)]
-pub(super) struct Entry<'a> {
-    pub(super) rows: Vec<&'a SchemeResult>,
+struct Entry<'a> {
+    rows: Vec<&'a SchemeResult>,
 }
 
 impl<'a> Entry<'a> {
@@ -187,7 +235,7 @@ impl<'a> Entry<'a> {
         self.rows[0]
     }
 
-    pub(super) fn label(&self) -> &'a str {
+    fn label(&self) -> &'a str {
         &self.first().scheme
     }
 
@@ -299,14 +347,6 @@ impl Choice<'_, '_> {
             chosen_by: vec![],
             undecided: vec![],
         }
-    }
-}
-
-impl<'a> Question<'a> {
-    /// The same question with other weights of the sizes.
-    pub(super) fn weighed(&self, weights: &Weights) -> Question<'a> {
-        let replications = Replications { weights: weights.of.clone(), ..self.replications.clone() };
-        Question { replications, ..*self }
     }
 }
 
@@ -500,13 +540,13 @@ impl Question<'_> {
     }
 
     /// Ratio of the times of a candidate to those of another one, and its interval; 1 without replications.
-    pub(super) fn ratio(&self, own: &Entry<'_>, other: &Entry<'_>) -> (f64, Ci95) {
+    fn ratio(&self, own: &Entry<'_>, other: &Entry<'_>) -> (f64, Ci95) {
         let ratio = self.replications.ratio(own.label(), other.label(), &own.sizes());
         ratio.unwrap_or((1.0, [1.0; 2]))
     }
 
     /// Whether the replications show that a candidate takes longer than another one by a difference worth having.
-    pub(super) fn later(&self, own: &Entry<'_>, than: &Entry<'_>) -> bool {
+    fn later(&self, own: &Entry<'_>, than: &Entry<'_>) -> bool {
         self.ratio(own, than).1[0] >= 1.0 + PairedDifference::WORTH_HAVING
     }
 

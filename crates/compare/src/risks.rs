@@ -5,9 +5,9 @@
 use firstflight_results::Risk;
 use firstflight_scenario::{Candidate, Network};
 
-use super::Halt;
-use super::path::Subject;
-use super::replication::Replication;
+use crate::halt::Halt;
+use crate::path::Subject;
+use crate::replication::Replication;
 use firstflight_quantile::type_7;
 
 /// Minimum probability of a packet loss on the wire: IEEE 802.3 aims at one bit error in 10^12, which damages one packet

@@ -62,7 +62,7 @@ const GENERATORS: [fn(&Repository) -> Made; 14] = [
     |it| it.refreshed("docs/scenarios.md", firstflight_scenario::reference::refresh),
     |it| it.refreshed("docs/gateway-configuration.md", firstflight_gateway::configuration::refresh),
     |_| Repository::whole("docs/results.md", firstflight_results::reference::page()),
-    |_| Repository::whole("docs/deploy.md", firstflight_compare::advice::deploy::page()),
+    |_| Repository::whole("docs/deploy.md", firstflight_compare::deploy::page()),
     |_| Repository::whole("docs/grid.schema.json", firstflight_sweep::schema_text()),
     |it| it.refreshed("docs/sweeps.md", firstflight_sweep::refresh),
     |_| Repository::whole("docs/commands.md", firstflight_cli::reference()),

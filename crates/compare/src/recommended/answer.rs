@@ -3,68 +3,22 @@
 //! The rule is that of the candidate for all sizes ([`super::for_all_sizes`]), with two differences: only settings that the server's stack can
 //! have are candidates, and each size counts as often as it was transferred.
 
-use std::collections::BTreeMap;
-
-use firstflight_capture::Capture;
 use firstflight_results::{
     Answer, AnswerAtSize, Completion, NetworkResult, PairedDifference, ResearchStart, SchemeResult,
 };
 use firstflight_scenario::{Candidate, Profile, Threshold};
 
 use super::cost::Verdict;
-use super::{Choice, Entry, Field, Question, ascending};
-use crate::present;
+use super::{Choice, Entry, Field, Question};
+use crate::defaults::present;
+use crate::how::{Route, change};
+use crate::weights::Weights;
 
 /// Departure of the re-runs above which an answer is not sure.
 const SURE_DEPARTURE: f64 = 0.1;
 
 /// Starts of the literature that are named at most.
 const MOST_RESEARCH: usize = 3;
-
-/// Sizes a factor of ten apart share no transfer: a transfer counts at a size within half a decade.
-const NEAR: f64 = 3.162_277_660_168_379_5;
-
-/// Weights of the sizes of a comparison.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Weights {
-    /// Share of each size; empty if all count alike.
-    pub(crate) of: BTreeMap<u64, f64>,
-    /// Share of the captured transfers that no size stands for; `None` without captured transfers.
-    pub(crate) uncounted: Option<f64>,
-}
-
-impl Weights {
-    /// Weights by the transfers of a capture: each counts at the nearest of `sizes`. All sizes count alike if none is near one.
-    pub(crate) fn of_capture(capture: &Capture, sizes: &[u64]) -> Self {
-        let classes = capture.groups.iter().flat_map(|group| group.transfers().classes());
-        Self::of_transfers(classes.map(|class| (class.bytes as f64 / class.count as f64, class.count)), sizes)
-    }
-
-    /// Weights by transfers: their mean size, bytes, and their number.
-    fn of_transfers(transfers: impl Iterator<Item = (f64, u64)>, sizes: &[u64]) -> Self {
-        let mut of: BTreeMap<u64, f64> = sizes.iter().map(|&size| (size, 0.0)).collect();
-        let (mut all, mut counted) = (0.0, 0.0);
-        for (mean, count) in transfers {
-            let distance = |size: u64| (size as f64 / mean).max(mean / size as f64);
-            all += count as f64;
-            let nearest = sizes.iter().copied().min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
-            if let Some(size) = nearest.filter(|&size| distance(size) <= NEAR) {
-                *of.entry(size).or_default() += count as f64;
-                counted += count as f64;
-            }
-        }
-        if counted == 0.0 {
-            return Self { of: BTreeMap::new(), uncounted: (all > 0.0).then_some(1.0) };
-        }
-        of.values_mut().for_each(|weight| *weight /= counted);
-        Self { of, uncounted: Some(1.0 - counted / all) }
-    }
-
-    /// Weight of one of `sizes`; those of all add up to one.
-    fn share(&self, size: u64, sizes: &[u64]) -> f64 {
-        self.of.get(&size).copied().unwrap_or(1.0 / sizes.len() as f64)
-    }
-}
 
 /// Origin of the path of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +32,8 @@ pub(crate) enum Origin {
 /// Facts beside the results that an answer needs.
 pub(crate) struct Facts<'a> {
     pub(crate) weights: &'a Weights,
-    /// Commands by which the server's stack gets a candidate; `None` if it cannot have it.
-    pub(crate) commands: &'a dyn Fn(&Candidate) -> Option<Vec<String>>,
+    /// Routes to the server's clients.
+    pub(crate) routes: &'a [Route],
     pub(crate) profile: Profile,
     pub(crate) origin: Origin,
     /// Median relative error of the re-runs of the captured connections.
@@ -121,27 +75,20 @@ impl Rule {
     }
 }
 
-/// The answer from `results` at `sizes`. The question's replications carry the weights of `facts`.
+/// The answer from `results` at `sizes`, which are ascending. The question's replications carry the weights of `facts`.
 pub(crate) fn answer(
     results: &[SchemeResult],
     sizes: &[u64],
     question: &Question<'_>,
     facts: &Facts<'_>,
 ) -> Answer {
-    let sizes = ascending(sizes);
     if let Some(why) = question.no_answer {
         return cannot_tell(Rule::NoAnswer, why.into(), facts, vec![]);
     }
-    let candidate = |label: &str| question.candidates.iter().find(|it| it.label() == label);
-    let can_have = |row: &&SchemeResult| {
-        let own = [question.present, question.baseline.filter(|_| question.present.is_none())];
-        own.contains(&Some(row.scheme.as_str()))
-            || candidate(&row.scheme).is_some_and(|it| (facts.commands)(it).is_some())
-    };
-    let had: Vec<SchemeResult> = results.iter().filter(can_have).cloned().collect();
-    let field = Field::of(&had, &sizes, question);
-    let all = Field::of(results, &sizes, question);
-    let now = |base: Option<&Entry<'_>>| times(&sizes, base, None, facts);
+    let had = of_stack(results, question, facts.profile);
+    let field = Field::of(&had, sizes, question);
+    let all = Field::of(results, sizes, question);
+    let now = |base: Option<&Entry<'_>>| times(sizes, base, None, facts);
     let Some(base) = field.base.as_ref().filter(|base| base.finished()) else {
         let why = "the scheme that the stack has now was not compared, or ended no transfer".to_owned();
         return cannot_tell(Rule::NoReference, why, facts, vec![]);
@@ -159,7 +106,7 @@ pub(crate) fn answer(
             verdict: "keep".into(),
             sentence: kept(rule),
             sizes: now(Some(base)),
-            drops_now: Some(drops(base, &sizes, facts)),
+            drops_now: Some(drops(base, sizes, facts)),
             max_harm: field.costs[0].harm,
             research,
             trust: trust.into(),
@@ -171,7 +118,8 @@ pub(crate) fn answer(
     let (trust, trust_why) = trust(facts, Some(low));
     let harm = most_harm(entry);
     let later_networks = later_networks(facts.groups, entry);
-    let setting = candidate(entry.label()).expect("results are of candidates");
+    let setting = question.candidates.iter().find(|it| it.label() == entry.label());
+    let setting = setting.expect("results are of candidates");
     let sentence = format!(
         "{}: transfers end {} sooner; {}.",
         words(setting, facts.profile),
@@ -182,12 +130,12 @@ pub(crate) fn answer(
         verdict: "change".into(),
         sentence,
         setting: Some(entry.label().into()),
-        commands: (facts.commands)(setting).unwrap_or_default(),
+        commands: change(setting, facts.routes, facts.profile).unwrap_or_default(),
         gain: Some(gain),
         gain_ci95: Some([low, high]),
-        sizes: times(&sizes, Some(base), Some(entry), facts),
-        drops: Some(drops(entry, &sizes, facts)),
-        drops_now: Some(drops(base, &sizes, facts)),
+        sizes: times(sizes, Some(base), Some(entry), facts),
+        drops: Some(drops(entry, sizes, facts)),
+        drops_now: Some(drops(base, sizes, facts)),
         harm,
         max_harm: field.costs[0].harm,
         later_networks,
@@ -196,6 +144,22 @@ pub(crate) fn answer(
         research: research(question, &all, base, &had, gain),
         ..empty(Rule::Gain, facts)
     }
+}
+
+/// The results of the candidates that a stack can have, and of the one from which gains are measured.
+pub(super) fn of_stack(
+    results: &[SchemeResult],
+    question: &Question<'_>,
+    profile: Profile,
+) -> Vec<SchemeResult> {
+    let base = question.present.or(question.baseline);
+    let anywhere = [Route { to: None, bdp: 1 }];
+    let has = |row: &&SchemeResult| {
+        let candidate = question.candidates.iter().find(|it| it.label() == row.scheme);
+        base == Some(row.scheme.as_str())
+            || candidate.is_some_and(|it| change(it, &anywhere, profile).is_some())
+    };
+    results.iter().filter(has).cloned().collect()
 }
 
 /// An answer without content but the rule.
@@ -487,20 +451,6 @@ impl Field<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_transfer_counts_at_the_nearest_size_within_half_a_decade() {
-        let sizes = [30_000, 300_000, 3_000_000];
-        // Two of 20 KB, one of 100 KB (factor 3.3 of 30 KB, 3 of 300 KB), one of 1 MB (3.3 and 3), six of 1 KB (30 times).
-        let transfers = [(20_000.0, 2), (100_000.0, 1), (1_000_000.0, 1), (1000.0, 6)];
-        let weights = Weights::of_transfers(transfers.into_iter(), &sizes);
-        assert_eq!(weights.of, BTreeMap::from([(30_000, 0.5), (300_000, 0.25), (3_000_000, 0.25)]));
-        assert!((weights.uncounted.expect("transfers") - 0.6).abs() < 1e-12);
-        // Without a transfer near a size all count alike.
-        let small = Weights::of_transfers([(1000.0, 6)].into_iter(), &sizes);
-        assert_eq!((small.of.len(), small.uncounted), (0, Some(1.0)));
-        assert_eq!(small.share(30_000, &sizes), 1.0 / 3.0);
-    }
 
     #[test]
     fn a_setting_is_an_order_in_words() {

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use firstflight_results::SchemeResult;
 
-use super::{FEW_DROPS, MORE, Question};
+use super::{FEW_DROPS, Question};
+use crate::request::MORE;
 
 /// Costs of a candidate, beside the limits.
 #[derive(Debug, PartialEq)]

@@ -12,7 +12,8 @@ use firstflight_scenario::{
     Candidate, Endpoints, FlowGroup, Graph, Limit, Link, Network, Rounds, Scenario, SchemeSpec, Start, limits,
 };
 
-use crate::{Bench, Halt};
+use crate::bench::Bench;
+use crate::halt::Halt;
 use firstflight_hosts::host::{Begun, Ended, Observe};
 use firstflight_sweep::{Sampler, Spread};
 

@@ -141,11 +141,11 @@ const DEFAULT_ROUTE: &str = "ip route show default|sed 's/_min lock/_min/;q'";
 
 /// A route of the server, and the path behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Route {
+pub(crate) struct Route {
     /// Network of clients, as `ip route` takes it; `None` for the default route.
-    pub to: Option<String>,
+    pub(crate) to: Option<String>,
     /// Bandwidth-delay product of its path, packets.
-    pub bdp: u64,
+    pub(crate) bdp: u64,
 }
 
 impl Route {
@@ -194,7 +194,7 @@ fn linux(scheme: &str, settings: Settings, routes: &[Route]) -> Option<Vec<Strin
 /// Commands or options by which the candidate is had today, one text for each stack, on a path with a bandwidth-delay product
 /// of `bdp` packets. Empty if no deployed stack has it. A candidate of a QUIC stack is had in stacks of
 /// QUIC only.
-pub fn how(candidate: &Candidate, bdp: u64, profile: Profile) -> Vec<String> {
+pub(crate) fn how(candidate: &Candidate, bdp: u64, profile: Profile) -> Vec<String> {
     how_on(candidate, &[Route { to: None, bdp }], profile)
 }
 

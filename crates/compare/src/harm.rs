@@ -13,7 +13,8 @@ use firstflight_document::Error;
 use firstflight_results::Harm;
 use firstflight_scenario::Candidate;
 
-use crate::{Bench, Halt};
+use crate::bench::Bench;
+use crate::halt::Halt;
 use firstflight_hosts::parallel::try_map;
 use firstflight_hosts::progress::{Progress, go_on};
 use ratio::Ratios;
@@ -185,10 +186,9 @@ impl Bystanders {
         Some([of(|times| times.bulk), of(|times| times.request_response)])
     }
 
-    /// Harm of each candidate at each size, in the order of the sizes and candidates; `None` if a bystander did not end.
-    pub(crate) fn harm(&self) -> HarmBySize {
-        let of_size = |at: &AtSize| (0..at.beside.len()).map(|place| Some(at.harm(place)?.shown())).collect();
-        self.sizes.iter().map(of_size).collect()
+    /// Harm of the candidate at `place` at a size; `None` if it was not measured, or a bystander did not end.
+    pub(crate) fn harm(&self, size: u64, place: usize) -> Option<Harm> {
+        Some(self.sizes.iter().find(|at| at.size == size)?.harm(place)?.shown())
     }
 }
 
@@ -202,6 +202,3 @@ impl AtSize {
         self.beside[place].len() as u32
     }
 }
-
-/// Harm of each candidate at each size, by size and then by candidate.
-pub(crate) type HarmBySize = Vec<Vec<Option<Harm>>>;

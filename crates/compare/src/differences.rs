@@ -1,132 +1,204 @@
-//! Summary of replications as rows: medians, intervals, ranks, differences.
+//! Differences of the candidates: one row for each at each size, with its median, interval, rank and difference from the others.
 
 use std::collections::BTreeMap;
 
 use firstflight_contract::Exit;
-use firstflight_scenario::Candidate;
-
-use super::TransferRun;
-use crate::paired::paired;
 use firstflight_hosts::parallel::map;
 use firstflight_hosts::stats;
 use firstflight_quantile::type_7;
-use firstflight_results::{Ci95, Mean, PairedDifference, Sample, SampleSet, SchemeResult, TypicalExit};
+use firstflight_results::{
+    Ci95, Completion, Mean, PairedDifference, Sample, SampleSet, SchemeResult, StartupExit, TypicalExit,
+};
+use firstflight_scenario::{Candidate, Profile, Settings};
+
+use crate::costs::Costs;
+use crate::defaults::present;
+use crate::paired::paired;
+use crate::request::Request;
+use crate::transfers::{Cell, TransferRun};
+use crate::weights::Weights;
 
 /// Description of the intervals, for provenance.
-pub(super) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means: \
+pub(crate) const INTERVAL_METHOD: &str = "medians and percentiles: binomial intervals of order statistics; means: \
     Student's t; differences of medians: bootstrap over pairs of replications; on a path inferred from a capture, the \
     replications draw the unknown values of the path anew, and the interval of the median holds 95 % of them, and \
     it and the differences are widened by the departure of the re-runs of the captured connections";
 
 /// Labels of the schemes from which the others are measured, if they are compared.
-#[derive(Clone, Copy)]
-pub(super) struct References<'a> {
-    pub(super) baseline: Option<&'a str>,
+pub(crate) struct References {
+    /// Slow start with the settings of its stack.
+    pub(crate) baseline: Option<String>,
     /// The scheme that the stack has now.
-    pub(super) present: Option<&'a str>,
+    pub(crate) present: Option<String>,
 }
 
-/// All replications of one scheme at one size.
-#[derive(Clone, Copy)]
-pub(super) struct Cell<'a> {
-    pub(super) scheme: &'a Candidate,
-    pub(super) size: u64,
-    pub(super) runs: &'a [TransferRun],
-}
-
-/// One row per cell, ordered by size and rank, and the index of the cell of each row. `departure` is that of the re-runs of
-/// captured connections, by size; `None` without a capture.
-pub(super) fn results(
-    cells: &[Cell<'_>],
-    references: References<'_>,
-    widened_by: &[String],
-    departure: &dyn Fn(u64) -> Option<f64>,
-    seed: u64,
-) -> (Vec<SchemeResult>, Vec<usize>) {
-    let mut rows: Vec<(usize, SchemeResult)> = vec![];
-    for (index, cell) in cells.iter().enumerate() {
-        let mut row = SchemeResult { widened_by: widened_by.to_vec(), ..row(cell) };
-        if let (Some(departure), Some(completion)) = (departure(cell.size), &mut row.completion_s) {
-            let sorted = finished(cell.runs);
-            completion.ci95 = widened(prediction95(&sorted), departure);
-            completion.quantiles = further_transfer(&sorted, departure);
-            completion.p95 = completion.quantiles[4];
-            completion.p95_ci95[1] = completion.p95_ci95[1].max(completion.p95);
+impl References {
+    pub(crate) fn of(request: &Request, profile: Profile) -> Self {
+        let is_baseline =
+            |it: &&Candidate| it.scheme.startup() == "slow-start" && it.settings == Settings::default();
+        let present = present(profile).label();
+        Self {
+            baseline: request.schemes.iter().find(is_baseline).map(Candidate::label),
+            present: request.place(&present).map(|_| present),
         }
-        rows.push((index, row));
     }
-    rows.sort_by(|(_, a), (_, b)| {
-        let median = |row: &SchemeResult| row.completion_s.map_or(f64::INFINITY, |c| c.median);
-        (a.size_bytes, median(a)).partial_cmp(&(b.size_bytes, median(b))).expect("medians are numbers")
-    });
-    for of_size in rows.chunk_by_mut(|(_, a), (_, b)| a.size_bytes == b.size_bytes) {
-        let wrong_by = departure(of_size[0].1.size_bytes).unwrap_or(0.0);
-        compare_rows(of_size, cells, references, seed, wrong_by);
-    }
-    let order = rows.iter().map(|(index, _)| *index).collect();
-    (rows.into_iter().map(|(_, row)| row).collect(), order)
 }
 
-/// The replications of the cells, in their `order`.
-pub(super) fn samples(cells: &[Cell<'_>], order: &[usize]) -> Vec<SampleSet> {
-    let set = |&cell: &usize| SampleSet {
-        scheme: cells[cell].scheme.label(),
-        size_bytes: cells[cell].size,
-        samples: cells[cell].runs.iter().map(|run| run.sample).collect(),
-    };
-    order.iter().map(set).collect()
+/// The rows of a comparison, and the replications behind them.
+pub(crate) struct Differences {
+    pub(crate) references: References,
+    /// One row for each cell, by size and rank. None has costs: these are measured for the rows.
+    pub(crate) rows: Vec<SchemeResult>,
+    /// Number of the cell of each row.
+    pub(crate) order: Vec<usize>,
+    /// Replications of each row.
+    pub(crate) samples: Vec<SampleSet>,
+    /// Share by which medians may be wrong, by size: the departure of the re-runs of captured connections. Empty without a capture.
+    departures: BTreeMap<u64, f64>,
 }
 
-/// Ranks the rows of one size, which are in order, and compares each with the baseline and with the first. Every median
-/// may be wrong by the share `departure`.
-fn compare_rows(
-    rows: &mut [(usize, SchemeResult)],
-    cells: &[Cell<'_>],
-    references: References<'_>,
-    seed: u64,
+impl Differences {
+    /// The differences between the cells. `widened_by` are the unknown values of the path.
+    pub(crate) fn of(
+        cells: &[Cell<'_>],
+        references: References,
+        widened_by: &[String],
+        departures: BTreeMap<u64, f64>,
+        seed: u64,
+    ) -> Self {
+        let completion = |cell: &Cell<'_>| completion(cell, departures.get(&cell.size).copied());
+        let completions: Vec<Option<Completion>> = cells.iter().map(completion).collect();
+        let median = |cell: usize| completions[cell].map_or(f64::INFINITY, |completion| completion.median);
+        let key = |&cell: &usize| (cells[cell].size, median(cell));
+        let mut order: Vec<usize> = (0..cells.len()).collect();
+        order.sort_by(|a, b| key(a).partial_cmp(&key(b)).expect("medians are numbers"));
+        let mut rows = vec![];
+        for of_size in order.chunk_by(|&a, &b| cells[a].size == cells[b].size) {
+            let ranked: Vec<(Cell<'_>, Option<Completion>)> =
+                of_size.iter().map(|&cell| (cells[cell], completions[cell])).collect();
+            let departure = departures.get(&ranked[0].0.size).copied().unwrap_or(0.0);
+            rows.extend(rows_of_size(&ranked, &references, widened_by, departure, seed));
+        }
+        let samples = order.iter().map(|&cell| sample_set(&cells[cell])).collect();
+        Self { references, rows, order, samples, departures }
+    }
+
+    /// The rows with the costs of each, from the row and the number of its cell.
+    pub(crate) fn with_costs(&self, costs: impl Fn(&SchemeResult, usize) -> Costs) -> Vec<SchemeResult> {
+        let rows = self.rows.iter().zip(&self.order);
+        let costs: Vec<Costs> = rows.map(|(row, &cell)| costs(row, cell)).collect();
+        Costs::beside(&self.rows, costs)
+    }
+
+    pub(crate) fn replications(&self) -> Replications<'_> {
+        Replications { samples: &self.samples, departures: &self.departures, weights: None }
+    }
+}
+
+fn sample_set(cell: &Cell<'_>) -> SampleSet {
+    SampleSet {
+        scheme: cell.scheme.label(),
+        size_bytes: cell.size,
+        samples: cell.runs.iter().map(|run| run.sample).collect(),
+    }
+}
+
+/// Distribution of the completion times of a cell; `None` if no replication finished. With a capture, whose re-runs have this
+/// `departure`, its intervals are those of a further transfer.
+fn completion(cell: &Cell<'_>, departure: Option<f64>) -> Option<Completion> {
+    let sorted = cell.times();
+    let completion = stats::completion(&sorted)?;
+    let Some(departure) = departure else { return Some(completion) };
+    let quantiles = further_transfer(&sorted, departure);
+    let (p95, [low, high]) = (quantiles[4], completion.p95_ci95);
+    Some(Completion {
+        ci95: widened(prediction95(&sorted), departure),
+        quantiles,
+        p95,
+        p95_ci95: [low, high.max(p95)],
+        ..completion
+    })
+}
+
+/// The rows of one size, from its cells by rank. Each is compared with the references and with the first. Every median may be
+/// wrong by the share `departure`.
+fn rows_of_size(
+    ranked: &[(Cell<'_>, Option<Completion>)],
+    references: &References,
+    widened_by: &[String],
     departure: f64,
-) {
-    let times: Vec<Vec<Option<f64>>> = rows
-        .iter()
-        .map(|(cell, _)| cells[*cell].runs.iter().map(|run| run.sample.completion_s).collect())
-        .collect();
-    let place_of = |label: Option<&str>| rows.iter().position(|(_, row)| Some(row.scheme.as_str()) == label);
-    let (base, present) = (place_of(references.baseline), place_of(references.present));
-    let places: Vec<usize> = (0..rows.len()).collect();
-    let medians: Vec<f64> =
-        rows.iter().map(|(_, row)| row.completion_s.map_or(0.0, |completion| completion.median)).collect();
+    seed: u64,
+) -> Vec<SchemeResult> {
+    let samples: Vec<Vec<Sample>> = ranked.iter().map(|(cell, _)| sample_set(cell).samples).collect();
+    let times: Vec<Vec<Option<f64>>> =
+        samples.iter().map(|samples| samples.iter().map(|sample| sample.completion_s).collect()).collect();
+    let schemes: Vec<String> = ranked.iter().map(|(cell, _)| cell.scheme.label()).collect();
+    let place_of = |label: &Option<String>| schemes.iter().position(|scheme| Some(scheme) == label.as_ref());
+    let (baseline, present) = (place_of(&references.baseline), place_of(&references.present));
     let from = |place: usize, other: Option<usize>| -> Option<PairedDifference> {
         let other = other.filter(|&other| other != place)?;
         let difference = paired(&times[place], &times[other], seed)?;
+        let median = ranked[other].1.map_or(0.0, |completion| completion.median);
         // Schemes that are equal in every replication are equal on real hosts, too.
         let departure = if times[place] == times[other] { 0.0 } else { departure };
-        Some(widened_difference(difference, medians[other], departure))
+        Some(widened_difference(difference, median, departure))
     };
-    let samples: Vec<Vec<Sample>> =
-        rows.iter().map(|(cell, _)| cells[*cell].runs.iter().map(|run| run.sample).collect()).collect();
-    let stand_ins = stand_ins(&samples, &[present, base]);
-    let schemes: Vec<String> = rows.iter().map(|(_, row)| row.scheme.clone()).collect();
-    let differences = map(&places, |&place| [from(place, base), from(place, present), from(place, Some(0))]);
-    for ((place, (_, row)), [from_base, from_present, from_best]) in
-        rows.iter_mut().enumerate().zip(differences)
-    {
-        row.rank = place as u32 + 1;
-        row.same_as =
-            Some(stand_ins[place]).filter(|&other| other != place).map(|other| schemes[other].clone());
-        row.against_baseline = from_base;
-        row.against_present = from_present;
-        row.ties_with_best = place == 0 || from_best.is_some_and(|it| !it.worth_avoiding());
-    }
+    let stand_ins = stand_ins(&samples, &[present, baseline]);
+    let places: Vec<usize> = (0..ranked.len()).collect();
+    map(&places, |&place| {
+        let (Cell { scheme, size, runs }, completion_s) = ranked[place];
+        let of = |value: &dyn Fn(&TransferRun) -> f64| {
+            stats::mean_ci95(&runs.iter().map(value).collect::<Vec<_>>())
+        };
+        let (drops, drops_ci95) = of(&|run| run.sample.drops as f64);
+        // The normal approximation for a small mean may extend below zero; a count cannot.
+        let drops_ci95 = drops_ci95.map(|[low, high]| [low.max(0.0), high]);
+        let finished = times[place].iter().flatten().count();
+        let stand_in = Some(stand_ins[place]).filter(|&other| other != place);
+        let from_best = from(place, Some(0));
+        SchemeResult {
+            scheme: schemes[place].clone(),
+            size_bytes: size,
+            completion_s,
+            retransmits_mean: of(&|run| run.sample.retransmits as f64).0,
+            startup_exit: typical_exit(runs),
+            rank: place as u32 + 1,
+            same_as: stand_in.map(|other| schemes[other].clone()),
+            ties_with_best: place == 0 || from_best.is_some_and(|it| !it.worth_avoiding()),
+            replications: runs.len() as u32,
+            unfinished: (runs.len() - finished) as u32,
+            against_baseline: from(place, baseline),
+            against_present: from(place, present),
+            drops: Mean { mean: drops, ci95: drops_ci95 },
+            others_drops_mean: of(&|run| run.others_drops as f64).0,
+            timeouts_mean: of(&|run| run.sample.timeouts as f64).0,
+            widened_by: widened_by.to_vec(),
+            initial_window_packets: scheme.settings.initial_window,
+            harm: None,
+            how: vec![],
+            risks: vec![],
+        }
+    })
 }
 
 /// The replications behind the rows, for what rows alone do not show.
-#[derive(Clone)]
-pub(super) struct Replications<'a> {
-    pub(super) samples: &'a [SampleSet],
+#[derive(Clone, Copy)]
+pub(crate) struct Replications<'a> {
+    pub(crate) samples: &'a [SampleSet],
     /// Share by which medians may be wrong, by size; absent where it is zero.
-    pub(super) departures: BTreeMap<u64, f64>,
-    /// Weight of each size where several count together, zero or more, not all zero; sizes that are absent have weight 1.
-    pub(super) weights: BTreeMap<u64, f64>,
+    pub(crate) departures: &'a BTreeMap<u64, f64>,
+    /// Weights of the sizes where several count together; `None` if all count alike.
+    pub(crate) weights: Option<&'a Weights>,
+}
+
+impl<'a> Replications<'a> {
+    /// The same replications with weights of the sizes.
+    pub(crate) fn weighed<'b>(&self, weights: &'b Weights) -> Replications<'b>
+    where
+        'a: 'b,
+    {
+        Replications { weights: Some(weights), ..*self }
+    }
 }
 
 impl Replications<'_> {
@@ -143,7 +215,7 @@ impl Replications<'_> {
     /// Every replication counts for its ratio. A path that is ten times as slow as another one counts no more than that one. A few
     /// transfers that wait for a timeout count, which a median does not see. A replication has the same path at every size: its
     /// sizes are one observation.
-    pub(super) fn ratio(&self, scheme: &str, other: &str, sizes: &[u64]) -> Option<(f64, Ci95)> {
+    pub(crate) fn ratio(&self, scheme: &str, other: &str, sizes: &[u64]) -> Option<(f64, Ci95)> {
         let weighed = sizes.iter().map(|&size| (size, self.weight(size, sizes)));
         let weighed: Vec<(u64, f64)> = weighed.filter(|&(_, weight)| weight > 0.0).collect();
         let pairs = |&(size, weight)| Some((self.of(scheme, size)?, self.of(other, size)?, weight));
@@ -173,12 +245,12 @@ impl Replications<'_> {
 
     /// Weight of a size among `sizes`: a single one counts whatever its weight.
     fn weight(&self, size: u64, sizes: &[u64]) -> f64 {
-        if sizes.len() == 1 { 1.0 } else { self.weights.get(&size).copied().unwrap_or(1.0) }
+        self.weights.filter(|_| sizes.len() > 1).map_or(1.0, |weights| weights.share(size, sizes))
     }
 
     /// Mean number of packets that a scheme drops beyond `limit` of the packets that the `other` drops in the same replication,
     /// and its 95 % interval; `None` without replications.
-    pub(super) fn drops_beyond(
+    pub(crate) fn drops_beyond(
         &self,
         scheme: &str,
         other: &str,
@@ -203,7 +275,7 @@ fn stand_ins(samples: &[Vec<Sample>], known: &[Option<usize>]) -> Vec<usize> {
 }
 
 /// Groups of two or more schemes whose replications are equal at every size, in the order of `schemes`.
-pub(super) fn same(schemes: &[String], samples: &[SampleSet]) -> Vec<Vec<String>> {
+pub(crate) fn same(schemes: &[String], samples: &[SampleSet]) -> Vec<Vec<String>> {
     let of = |scheme: &str| -> BTreeMap<u64, &[Sample]> {
         let sets = samples.iter().filter(|set| set.scheme == scheme);
         sets.map(|set| (set.size_bytes, &set.samples[..])).collect()
@@ -265,44 +337,6 @@ fn widened_difference(difference: PairedDifference, base: f64, share: f64) -> Pa
     }
 }
 
-/// Completion times, ascending.
-fn finished(runs: &[TransferRun]) -> Vec<f64> {
-    let mut times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
-    times.sort_by(f64::total_cmp);
-    times
-}
-
-fn row(&Cell { scheme, size, runs }: &Cell<'_>) -> SchemeResult {
-    let of =
-        |value: &dyn Fn(&TransferRun) -> f64| stats::mean_ci95(&runs.iter().map(value).collect::<Vec<_>>());
-    let times = finished(runs);
-    let (drops, drops_ci95) = of(&|run| run.sample.drops as f64);
-    // The normal approximation for a small mean may extend below zero; a count cannot.
-    let drops_ci95 = drops_ci95.map(|[low, high]| [low.max(0.0), high]);
-    SchemeResult {
-        scheme: scheme.label(),
-        size_bytes: size,
-        completion_s: stats::completion(&times),
-        retransmits_mean: of(&|run| run.sample.retransmits as f64).0,
-        startup_exit: typical_exit(runs),
-        rank: 0,
-        same_as: None,
-        ties_with_best: false,
-        replications: runs.len() as u32,
-        unfinished: (runs.len() - times.len()) as u32,
-        against_baseline: None,
-        drops: Mean { mean: drops, ci95: drops_ci95 },
-        others_drops_mean: of(&|run| run.others_drops as f64).0,
-        timeouts_mean: of(&|run| run.sample.timeouts as f64).0,
-        widened_by: vec![],
-        against_present: None,
-        initial_window_packets: scheme.settings.initial_window,
-        harm: None,
-        how: vec![],
-        risks: vec![],
-    }
-}
-
 /// Typical end of start-up; `None` if start-up outlasted the transfer in more than half the replications.
 fn typical_exit(runs: &[TransferRun]) -> Option<TypicalExit> {
     let exits: Vec<_> = runs.iter().filter_map(|run| run.sample.startup_exit).collect();
@@ -311,7 +345,7 @@ fn typical_exit(runs: &[TransferRun]) -> Option<TypicalExit> {
     }
     let count = |reason: Exit| exits.iter().filter(|exit| exit.reason == reason).count();
     let reason = Exit::ALL.into_iter().max_by_key(|&reason| (count(reason), std::cmp::Reverse(reason)))?;
-    let median = |value: &dyn Fn(&firstflight_results::StartupExit) -> f64| {
+    let median = |value: &dyn Fn(&StartupExit) -> f64| {
         let mut values: Vec<f64> = exits.iter().map(value).collect();
         values.sort_by(f64::total_cmp);
         type_7(&values, 0.5)
@@ -326,15 +360,6 @@ fn typical_exit(runs: &[TransferRun]) -> Option<TypicalExit> {
         exited: exits.len() as f64 / runs.len() as f64,
         agreed: count(reason) as f64 / exits.len() as f64,
     })
-}
-
-/// Index of the replication whose completion is nearest the median; 0 if none finished.
-pub(super) fn nearest_to_median(runs: &[TransferRun]) -> usize {
-    let times: Vec<f64> = runs.iter().filter_map(|run| run.sample.completion_s).collect();
-    let Some(completion) = stats::completion(&times) else { return 0 };
-    let distance =
-        |run: &TransferRun| run.sample.completion_s.map_or(f64::INFINITY, |t| (t - completion.median).abs());
-    (0..runs.len()).min_by(|&a, &b| distance(&runs[a]).total_cmp(&distance(&runs[b]))).unwrap_or(0)
 }
 
 #[cfg(test)]

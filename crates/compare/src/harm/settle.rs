@@ -24,7 +24,8 @@ use firstflight_scenario::Candidate;
 
 use super::ratio::{Ratio, Ratios};
 use super::{AtSize, Bystanders};
-use crate::{Bench, Halt};
+use crate::bench::Bench;
+use crate::halt::Halt;
 use firstflight_hosts::progress::Progress;
 
 /// Packets of all further looks.

@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use firstflight_scenario::{Candidate, Profile};
 
-use super::how::{deployed, how};
-use crate::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS, DEFAULT_WINDOWS, present};
+use crate::defaults::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS, DEFAULT_WINDOWS, present};
+use crate::how::{deployed, how};
 
 const HEAD: &str = "\
 # What can be had today, and how
 
 `firstflight compare` states for every candidate how it is had: in `results[].how` of `--json`, in the table and on the page.
 `--deployable` leaves out the candidates that no deployed stack has. This page is written from the same declarations
-(`crates/compare/src/advice/how.rs`) by `make regenerate`.
+(`crates/compare/src/how.rs`) by `make regenerate`.
 
 Write your own values for `DEVICE` (the network interface) and `:443`. `ip route change $(ip route show default|…) …` changes
 the first default route of IPv4; use `ip -6 route` for IPv6, and name the route where there are several. `sed` takes a word away that
