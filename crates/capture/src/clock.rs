@@ -11,17 +11,14 @@
 //! A step divides the packets into epochs. The times of each epoch are moved by the steps before it. As their size
 //! is known no better than the pause at the step, no sample spans two epochs.
 
-use std::num::NonZeroU16;
 use std::ops::{Range, RangeInclusive};
 
 use firstflight_contract::Nanos;
 
-use crate::flows::{Flow, Packet, Side};
+use crate::flows::{Epoch, Flow, Packet};
 use crate::packet::Flags;
+use crate::side::Side;
 use crate::stamps::{TICKS, since, tick_like, ticks};
-
-/// Number of the stretch between two steps of the clock, from one.
-pub(crate) type Epoch = NonZeroU16;
 
 /// Maximum number of steps. A clock that steps more often is no clock: the packets after the last step are left
 /// out, with a warning.

@@ -4,13 +4,14 @@ use crate::seconds::Seconds;
 use firstflight_contract::Nanos;
 
 use crate::clock;
-use crate::flows::{Flow, Packet, Side};
+use crate::flows::{Flow, Packet};
 use crate::limits::Limits;
 use crate::observed::{Connection, Observed, Vantage};
 use crate::packet::Flags;
 use crate::packet_trace::{Cut, MAX_PIECES, MAX_RETRANSMITTED, PacketTrace, Piece};
 use crate::reordering::Reordering;
 use crate::series;
+use crate::side::Side;
 use crate::startup::startup;
 use crate::view::{move_to_sender, shortest_echo};
 

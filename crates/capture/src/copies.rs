@@ -19,96 +19,17 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use firstflight_contract::Nanos;
-use serde::Serialize;
 
-use crate::facts::Facts;
-use crate::flows::{Flow, Packet, Side};
+use crate::copy_place::CopyPlace;
+use crate::facts::{Facts, MOST_COPIES};
+use crate::flows::{Flow, Packet};
 use crate::packet::Flags;
 use crate::passes::{Common, Pass, compare, is_steady};
+use crate::side::Side;
 
 use self::regular::{Again, LATEST_REGULAR, Regular, comes_again};
 
 mod regular;
-
-/// Numbers of packets that are left out because the capture contains them another time, by the place of the copy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Copies {
-    /// At the same interface.
-    pub same_interface: u64,
-    /// At another interface, or with other link addresses.
-    pub other_interface: u64,
-    /// On another side of a router: the TTL or hop limit differs.
-    pub other_side_of_router: u64,
-    /// In another file of the same place: the captures overlap, or one is a copy of the other.
-    pub other_file: u64,
-    /// In a file from the other end of the connection, or from another place on its path.
-    pub other_end: u64,
-}
-
-impl Copies {
-    /// All of them.
-    pub fn all(&self) -> u64 {
-        let Self { same_interface, other_interface, other_side_of_router, other_file, other_end } = *self;
-        same_interface + other_interface + other_side_of_router + other_file + other_end
-    }
-
-    pub(crate) fn count(&mut self, kind: Kind) {
-        *match kind {
-            Kind::SameInterface => &mut self.same_interface,
-            Kind::OtherInterface => &mut self.other_interface,
-            Kind::OtherSideOfRouter => &mut self.other_side_of_router,
-            Kind::OtherFile => &mut self.other_file,
-            Kind::OtherEnd => &mut self.other_end,
-        } += 1;
-    }
-
-    pub(crate) fn add(&mut self, other: Self) {
-        self.same_interface += other.same_interface;
-        self.other_interface += other.other_interface;
-        self.other_side_of_router += other.other_side_of_router;
-        self.other_file += other.other_file;
-        self.other_end += other.other_end;
-    }
-
-    /// Numbers and places, as part of a sentence.
-    pub(crate) fn places(&self) -> String {
-        let kinds = [
-            (self.same_interface, "at the same interface"),
-            (self.other_interface, "at another interface"),
-            (self.other_side_of_router, "on another side of a router"),
-            (self.other_file, "in another file"),
-            (
-                self.other_end,
-                "in a file from another point of their path; the one nearest to the sender of the data is used",
-            ),
-        ];
-        let some = kinds.into_iter().filter(|(count, _)| *count > 0);
-        some.map(|(count, place)| format!("{count} {place}")).collect::<Vec<_>>().join(", ")
-    }
-}
-
-/// Place of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    SameInterface,
-    OtherInterface,
-    OtherSideOfRouter,
-    OtherFile,
-    OtherEnd,
-}
-
-impl Kind {
-    /// Place of `copy`, of a packet of the same file.
-    pub(crate) fn of(packet: &Packet, copy: &Packet) -> Self {
-        if packet.tap.hops != copy.tap.hops {
-            Self::OtherSideOfRouter
-        } else if packet.tap.link != copy.tap.link {
-            Self::OtherInterface
-        } else {
-            Self::SameInterface
-        }
-    }
-}
 
 /// Accuracy of time stamps: several processors stamp packets of one direction less exactly than this.
 const STAMPED: Nanos = Nanos::from_micros(100);
@@ -116,12 +37,9 @@ const STAMPED: Nanos = Nanos::from_micros(100);
 const PROMPT: Nanos = Nanos::from_millis(10);
 /// Latest copy that is recognised by its identification, by its time stamp, or because all packets come again.
 const LATEST: Nanos = Nanos::from_secs(2);
-/// Packets, or reports of missing data, that are looked at behind a packet.
-pub(crate) const MOST_COPIES: usize = 256;
-
 /// Leaves out the copies among the packets of a connection, which are in the order of the file.
 /// `count` receives the file and the place of each.
-pub(crate) fn leave_out(flow: &mut Flow, count: &mut impl FnMut(u16, Kind)) {
+pub(crate) fn leave_out(flow: &mut Flow, count: &mut impl FnMut(u16, CopyPlace)) {
     if flow.repeats == 0 {
         return;
     }
@@ -162,7 +80,7 @@ struct Sift<'a> {
     /// Packets in the order of their times.
     order: Vec<u32>,
     /// For each packet that is left out, the place of the copy.
-    kinds: Vec<Option<Kind>>,
+    kinds: Vec<Option<CopyPlace>>,
 }
 
 impl<'a> Sift<'a> {
@@ -290,20 +208,20 @@ impl<'a> Sift<'a> {
                 let (place, pass_kept) = &kept[at];
                 let first = place[0];
                 self.drop_all(&indices, pass_kept, |sift, index| {
-                    Kind::of(sift.packet(first), sift.packet(index))
+                    CopyPlace::of(sift.packet(first).tap, sift.packet(index).tap)
                 });
             } else {
                 let first = indices[0];
                 let (place, _) = std::mem::replace(&mut kept[at], (indices, pass));
                 self.drop_all(&place, &kept[at].1, |sift, index| {
-                    Kind::of(sift.packet(first), sift.packet(index))
+                    CopyPlace::of(sift.packet(first).tap, sift.packet(index).tap)
                 });
             }
         }
     }
 
     /// Leaves out packets of a place, except those of which the other place saw nothing.
-    fn drop_all(&mut self, indices: &[u32], other: &Pass, kind: impl Fn(&Self, u32) -> Kind) {
+    fn drop_all(&mut self, indices: &[u32], other: &Pass, kind: impl Fn(&Self, u32) -> CopyPlace) {
         for &index in indices {
             if other.saw(self.flow, self.packet(index)) {
                 self.kinds[index as usize] = Some(kind(self, index));
@@ -390,7 +308,7 @@ impl<'a> Sift<'a> {
     /// Marks `copy`, of the packet `index`.
     fn mark(&mut self, index: u32, copy: u32) {
         let (packet, again) = (self.packet(index), self.packet(copy));
-        let kind = Kind::of(packet, again);
+        let kind = CopyPlace::of(packet.tap, again.tap);
         let last =
             packet.side != self.sender && self.answers_last && again.at.saturating_sub(packet.at) >= STAMPED;
         self.kinds[if last { index } else { copy } as usize] = Some(kind);
@@ -520,7 +438,7 @@ impl<'a> Sift<'a> {
     /// Leaves out packets that another file has too.
     fn leave_out<'b>(&mut self, shared: impl Iterator<Item = &'b (u32, (u16, u16))>) {
         for (index, _) in shared {
-            self.kinds[*index as usize] = Some(Kind::OtherFile);
+            self.kinds[*index as usize] = Some(CopyPlace::OtherFile);
         }
     }
 
@@ -560,7 +478,7 @@ impl<'a> Sift<'a> {
         let delay = delays[0].or(delays[1]).unwrap_or(0);
         if nearer.unsigned_abs() < u128::from(STAMPED.0) {
             for (indices, pass) in [(&of[0][1], &passes[0][0]), (&of[1][1], &passes[1][0])] {
-                self.drop_all(&self.during(indices, one, delay), pass, |_, _| Kind::OtherFile);
+                self.drop_all(&self.during(indices, one, delay), pass, |_, _| CopyPlace::OtherFile);
             }
             return;
         }
@@ -572,11 +490,13 @@ impl<'a> Sift<'a> {
         let most = 2 * passes[0][0].common(&passes[0][1]) >= bytes[left];
         for (indices, passes) in of.iter().zip(&passes) {
             if most {
-                indices[left].iter().for_each(|&index| self.kinds[index as usize] = Some(Kind::OtherEnd));
+                indices[left]
+                    .iter()
+                    .for_each(|&index| self.kinds[index as usize] = Some(CopyPlace::OtherEnd));
             } else {
                 let (file, delay) = if keep == 0 { (one, delay) } else { (other, -delay) };
                 self.drop_all(&self.during(&indices[left], file, delay), &passes[keep], |_, _| {
-                    Kind::OtherEnd
+                    CopyPlace::OtherEnd
                 });
             }
         }

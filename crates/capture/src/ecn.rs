@@ -6,8 +6,9 @@
 
 use serde::Serialize;
 
-use crate::flows::{Flow, Packet, Side};
+use crate::flows::{Flow, Packet};
 use crate::packet::Flags;
+use crate::side::Side;
 
 /// Packets that arrived with a congestion mark, by the count of accurate ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 
 use firstflight_contract::Nanos;
 
-use crate::copies::MOST_COPIES;
 use crate::flows::{Flow, Packet};
 use crate::packet::Flags;
 use crate::stamps::ticks;
+
+/// Packets, or reports of missing data, that are looked at behind a packet.
+pub(crate) const MOST_COPIES: usize = 256;
 
 /// Facts about the packets of a file, before copies are left out.
 pub(crate) struct Facts {

@@ -2,17 +2,21 @@
 
 use std::hash::Hash;
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 
 use firstflight_contract::Nanos;
 
-use crate::clock::Epoch;
-use crate::copies::Kind;
+use crate::copy_place::CopyPlace;
 use crate::groups::{GroupId, client};
 use crate::packet::{Flags, TcpPacket};
+use crate::side::Side;
 use crate::successor::{Arrival, OddSyns, Place, Successor};
 use crate::syn::{Syn, Syns};
 use crate::tap::Tap;
 use crate::transfers::Exchange;
+
+/// Number of the stretch between two steps of the capture's clock, from one.
+pub(crate) type Epoch = NonZeroU16;
 
 /// A packet of a flow, reduced to the fields that the analysis needs.
 #[derive(Clone, Copy, Debug)]
@@ -73,23 +77,6 @@ impl Packet {
         self.ip_id.is_some()
             && self.at.0.abs_diff(other.at.0) < AT_ONCE
             && self.identity() == other.identity()
-    }
-}
-
-/// One end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// End whose packet came first in the capture.
-    First,
-    Second,
-}
-
-impl Side {
-    pub(crate) const fn other(self) -> Self {
-        match self {
-            Self::First => Self::Second,
-            Self::Second => Self::First,
-        }
     }
 }
 
@@ -217,7 +204,7 @@ pub(crate) struct Added {
 }
 
 /// Error: the capture already contains the packet, at a place of this kind.
-pub(crate) struct Duplicate(pub(crate) Kind);
+pub(crate) struct Duplicate(pub(crate) CopyPlace);
 
 impl Flow {
     pub(crate) fn new(packet: &TcpPacket) -> Self {
@@ -374,7 +361,7 @@ impl Flow {
         let mut before = self.packets.iter().rev().take(LOOK_BACK);
         let same = before.find(|earlier| added.is_copy_of(earlier) && self.sides[own].identifies());
         if let Some(earlier) = same {
-            return Err(Duplicate(Kind::of(earlier, &added)));
+            return Err(Duplicate(CopyPlace::of(earlier.tap, added.tap)));
         }
         self.sides[own].identify(added.ip_id);
         let repeats = if added.is_pure() {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::flows::Side;
 use crate::packet::{Flags, TcpPacket};
+use crate::side::Side;
 use crate::transfers::Sizes;
 
 /// A network of clients: an IPv4 /24, or an IPv6 /48, the prefix that a site gets (RFC 6177).

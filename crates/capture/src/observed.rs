@@ -1,10 +1,9 @@
 //! Behaviour of a captured connection, as plain values for tables and plots.
 
-use crate::seconds::Seconds;
 use std::net::SocketAddr;
 
 use firstflight_contract::Nanos;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::aggregates::{Aggregates, aggregates};
 use crate::bucket::{Bucket, bucket};
@@ -12,9 +11,12 @@ use crate::ecn::CongestionMarks;
 use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
 use crate::reordering::Reordering;
+use crate::seconds::{self, Seconds};
+use crate::startup::Startup;
 use crate::summary::Summary;
 use crate::threshold::{SlowStartEnd, end_without_delay};
 use crate::view::View;
+use crate::window::Windows;
 
 /// A TCP connection that carried data; the sender is the side that sent most of it.
 #[derive(Clone, Debug)]
@@ -70,6 +72,12 @@ impl Connection {
     /// receive window limited it, or if the delay rule of Linux would have ended it there.
     pub fn slow_start_end(&self) -> Option<SlowStartEnd> {
         end_without_delay(&self.trace)
+    }
+
+    /// The congestion windows of the sender at its latest loss in congestion avoidance, and at the end. `None` if no
+    /// acknowledgement of data was captured.
+    pub fn windows(&self) -> Option<Windows> {
+        Windows::of(&self.trace, self.observed.startup.exit.as_ref())
     }
 
     /// Full segments that the median acknowledgement newly reports while nothing is missing, and the share of the
@@ -133,7 +141,7 @@ pub enum Vantage {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Observed {
     /// Time at which the connection was established, from the first packet of the capture.
-    #[serde(serialize_with = "seconds", rename = "established_s")]
+    #[serde(serialize_with = "seconds::one", rename = "established_s")]
     pub established: Nanos,
     /// Whether the handshake is in the capture.
     pub handshake: bool,
@@ -142,21 +150,21 @@ pub struct Observed {
     /// Data bytes known to have arrived, each counted once.
     pub delivered_bytes: u64,
     /// Time of the first data packet; until then the application sent nothing.
-    #[serde(serialize_with = "seconds", rename = "first_data_s")]
+    #[serde(serialize_with = "seconds::one", rename = "first_data_s")]
     pub first_data: Nanos,
     /// Time at which the sender received the acknowledgement of the last data byte; `None` if the capture
     /// ends earlier.
-    #[serde(serialize_with = "maybe_seconds", rename = "completion_s")]
+    #[serde(serialize_with = "seconds::maybe", rename = "completion_s")]
     pub completion: Option<Nanos>,
     /// Time at which the sender received the first data of the receiver after the last byte had arrived, if
     /// any.
-    #[serde(serialize_with = "maybe_seconds", rename = "answered_s")]
+    #[serde(serialize_with = "seconds::maybe", rename = "answered_s")]
     pub answered: Option<Nanos>,
     /// Round trip of the handshake, if both SYNs were captured and sent once.
-    #[serde(serialize_with = "maybe_seconds", rename = "handshake_rtt_s")]
+    #[serde(serialize_with = "seconds::maybe", rename = "handshake_rtt_s")]
     pub handshake_rtt: Option<Nanos>,
     /// Smallest and largest round trip of data segments that were sent once (Karn's rule).
-    #[serde(serialize_with = "maybe_span", rename = "rtt_span_s")]
+    #[serde(serialize_with = "seconds::maybe_span", rename = "rtt_span_s")]
     pub rtt_span: Option<(Nanos, Nanos)>,
     /// Data packets sent, including retransmissions. Segments that the sender's hardware splits count as
     /// full-sized packets.
@@ -185,62 +193,19 @@ pub struct Observed {
     pub max_flight_bytes: u64,
     /// Time without data to send, or with a partial segment held back, from the first data packet to the last with new
     /// data. A lower bound: an application that writes too little while data is in flight looks like a congestion window.
-    #[serde(serialize_with = "seconds", rename = "application_limited_s")]
+    #[serde(serialize_with = "seconds::one", rename = "application_limited_s")]
     pub application_limited: Nanos,
     /// Time during which the receive window had no room for a full segment, in the same span. Zero if the capture lacks
     /// the handshake, which contains the scale of the window.
-    #[serde(serialize_with = "seconds", rename = "window_limited_s")]
+    #[serde(serialize_with = "seconds::one", rename = "window_limited_s")]
     pub window_limited: Nanos,
     /// The rest of the same span: the congestion window limited the sender, or its pacing, or the recovery from losses.
-    #[serde(serialize_with = "seconds", rename = "congestion_limited_s")]
+    #[serde(serialize_with = "seconds::one", rename = "congestion_limited_s")]
     pub congestion_limited: Nanos,
     /// Start-up of the connection.
     pub startup: Startup,
     /// Flight, delivered bytes and round trips over time, for plots.
     pub series: Series,
-}
-
-/// Start-up of a connection as the packets show it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Startup {
-    /// End of start-up: the window stops growing by one segment per acknowledged segment. `None` if it never
-    /// did.
-    pub exit: Option<ObservedExit>,
-}
-
-/// The end of start-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ObservedExit {
-    /// Time, as in [`Observed`].
-    #[serde(serialize_with = "seconds", rename = "time_s")]
-    pub time: Nanos,
-    /// Window at that time, full-sized packets, taken to be the data in flight.
-    pub cwnd_packets: f64,
-    /// Reason, as far as the packets show it.
-    pub reason: ExitReason,
-}
-
-/// Reason for the end of start-up, as far as the packets show it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExitReason {
-    /// A packet was retransmitted.
-    Loss,
-    /// The receiver echoed a congestion mark.
-    Mark,
-    /// The flight stopped doubling without loss or mark: a delay or threshold rule, or a paced scheme.
-    Slowed,
-}
-
-impl ExitReason {
-    /// Word used in tables.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Loss => "loss",
-            Self::Mark => "mark",
-            Self::Slowed => "slowed",
-        }
-    }
 }
 
 /// Curves of a connection, thinned to at most [`Series::POINTS`] points that keep every visible peak and
@@ -260,16 +225,4 @@ pub struct Series {
 impl Series {
     /// Maximum number of points in a curve.
     pub const POINTS: usize = 2000;
-}
-
-fn seconds<S: Serializer>(at: &Nanos, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_f64(at.as_secs_f64())
-}
-
-fn maybe_seconds<S: Serializer>(at: &Option<Nanos>, to: S) -> Result<S::Ok, S::Error> {
-    at.map(Seconds::as_secs_f64).serialize(to)
-}
-
-fn maybe_span<S: Serializer>(span: &Option<(Nanos, Nanos)>, to: S) -> Result<S::Ok, S::Error> {
-    span.map(|(low, high)| (low.as_secs_f64(), high.as_secs_f64())).serialize(to)
 }

@@ -6,15 +6,17 @@
 //! than the path's, which segmentation offload leaves in a capture at the sender, are split into the packets
 //! that the hardware sends.
 
+mod walk;
+
 use firstflight_contract::Nanos;
 
-use crate::clock::Epoch;
 use crate::ecn::CongestionMarks;
-use crate::flows::{Flow, Packet, Side};
+use crate::flows::{Epoch, Flow, Packet};
 use crate::numbers::Numbers;
 use crate::segment::Segment;
+use crate::side::Side;
 use crate::view::View;
-use crate::walk::walk;
+use walk::walk;
 
 /// A range of data that travels as one packet.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::compression::{Foreign, Packed, Unpacked};
 use crate::container::{Ending, Failure, Frame, for_each_frame};
-use crate::copies::Copies;
+use crate::copy_place::Copies;
 use crate::decode::{Content, Decoder, Passed, PassedOver, Tally};
 use crate::error::{Error, Problem};
 use crate::flows::Duplicate;

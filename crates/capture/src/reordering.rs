@@ -142,7 +142,7 @@ pub(crate) fn statistics(trace: &PacketTrace, shortest: f64) -> [f64; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Epoch;
+    use crate::flows::Epoch;
 
     /// Packets in sequence: time of arrival, milliseconds, and whether it is that of a retransmission after a loss.
     fn trace(arrivals: &[(u64, bool)]) -> PacketTrace {

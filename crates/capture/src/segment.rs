@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::flows::{Flow, Packet, Side};
+use crate::flows::{Flow, Packet};
 use crate::packet::Flags;
+use crate::side::Side;
 
 /// Full segment of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use firstflight_contract::Nanos;
 
 use crate::aggregates::{Aggregates, aggregates};
 use crate::flows::Flow;
-use crate::flows::Side;
 use crate::offered::{Offered, offered};
 use crate::packet::{Blocks, Flags, TcpPacket};
 use crate::packet_trace::{MAX_PIECES, PacketTrace};
+use crate::side::Side;
 use crate::summary::Summary;
 use crate::tap::Tap;
 use crate::threshold::{SlowStartEnd, end_without_delay, slow_start_end};

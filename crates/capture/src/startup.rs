@@ -1,11 +1,55 @@
-//! Detection of the end of start-up in the packets of a connection.
+//! Start-up of a connection as its packets show it.
 
 use firstflight_contract::Nanos;
+use serde::Serialize;
 
 use crate::limits::window_full;
-use crate::observed::{ExitReason, ObservedExit, Startup};
 use crate::packet_trace::PacketTrace;
+use crate::seconds;
 use crate::view::View;
+
+/// Start-up of a connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Startup {
+    /// End of start-up: the window stops growing by one segment per acknowledged segment. `None` if it never
+    /// did.
+    pub exit: Option<ObservedExit>,
+}
+
+/// The end of start-up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ObservedExit {
+    /// Time, as in [`Observed`](crate::Observed).
+    #[serde(serialize_with = "seconds::one", rename = "time_s")]
+    pub time: Nanos,
+    /// Window at that time, full-sized packets, taken to be the data in flight.
+    pub cwnd_packets: f64,
+    /// Reason, as far as the packets show it.
+    pub reason: ExitReason,
+}
+
+/// Reason for the end of start-up, as far as the packets show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExitReason {
+    /// A packet was retransmitted.
+    Loss,
+    /// The receiver echoed a congestion mark.
+    Mark,
+    /// The flight stopped doubling without loss or mark: a delay or threshold rule, or a paced scheme.
+    Slowed,
+}
+
+impl ExitReason {
+    /// Word used in tables.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Loss => "loss",
+            Self::Mark => "mark",
+            Self::Slowed => "slowed",
+        }
+    }
+}
 
 /// Slow start sends two segments per segment that arrives (one and a half with delayed ACKs counted by ACK,
 /// not by byte), congestion avoidance one. A round below this ratio has stopped doubling.

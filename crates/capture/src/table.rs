@@ -15,7 +15,8 @@ use std::net::SocketAddr;
 use firstflight_contract::Nanos;
 
 use crate::clock;
-use crate::copies::{self, Kind};
+use crate::copies;
+use crate::copy_place::CopyPlace;
 use crate::doubts;
 use crate::error::Problem;
 use crate::flows::{Added, Duplicate, Flow};
@@ -89,7 +90,7 @@ pub(crate) struct Table {
     /// SYNs with another number than that of their connection.
     odd_syns: OddSyns,
     /// Copies among the packets that were held back before their connection began: file and place.
-    held_copies: Vec<(u16, Kind)>,
+    held_copies: Vec<(u16, CopyPlace)>,
 }
 
 /// The connections of a capture, and the groups of all of them.
@@ -307,7 +308,7 @@ impl Table {
 
     /// Leaves out packets that were captured more than once, and SYNs that are no connection's.
     /// `count` receives the file and the place of each.
-    pub(crate) fn leave_out_copies(&mut self, mut count: impl FnMut(u16, Kind)) {
+    pub(crate) fn leave_out_copies(&mut self, mut count: impl FnMut(u16, CopyPlace)) {
         std::mem::take(&mut self.held_copies).into_iter().for_each(|(file, kind)| count(file, kind));
         for (state, flow) in &mut self.flows {
             if *state != State::Free {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::flows::Side;
+use crate::side::Side;
 
 /// Transfers in one direction, by size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

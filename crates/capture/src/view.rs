@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use firstflight_contract::Nanos;
 
-use crate::clock::Epoch;
-use crate::flows::{Flow, Packet, Side};
+use crate::flows::{Epoch, Flow, Packet};
+use crate::side::Side;
 use crate::stamps::{since, tick_like, ticks};
 
 /// Origin of the sender's times in a trace.

@@ -11,8 +11,8 @@
 
 use firstflight_contract::Nanos;
 
-use crate::observed::{Connection, ExitReason};
 use crate::packet_trace::{PacketTrace, SentPacket};
+use crate::startup::{ExitReason, ObservedExit};
 
 /// Congestion windows of a connection, full-sized packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,13 +24,10 @@ pub struct Windows {
     pub close: f64,
 }
 
-impl Connection {
-    /// The congestion windows of the sender at its latest loss in congestion avoidance, and at the end. `None` if no
-    /// acknowledgement of data was captured.
-    pub fn windows(&self) -> Option<Windows> {
-        let trace = &self.trace;
+impl Windows {
+    /// The congestion windows of a sender whose start-up ended so; `None` if no acknowledgement of data was captured.
+    pub(crate) fn of(trace: &PacketTrace, exit: Option<&ObservedExit>) -> Option<Self> {
         let rtt = trace.min_rtt()?;
-        let exit = self.observed.startup.exit.as_ref();
         let losses = episodes(trace);
         let flight_at = |loss: &Episode| largest_flight(trace, 0, loss.begin, rtt);
         let slow_start = slow_start(trace, rtt);
@@ -56,7 +53,7 @@ impl Connection {
             }
             Some(loss) => at_loss(loss) / 2.0,
         };
-        Some(Windows { avoidance_loss: in_avoidance.last().map(at_loss), close })
+        Some(Self { avoidance_loss: in_avoidance.last().map(at_loss), close })
     }
 }
 

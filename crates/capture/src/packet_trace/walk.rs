@@ -2,20 +2,18 @@
 
 use firstflight_contract::Nanos;
 
-use crate::clock::Epoch;
+use super::{CapturedAck, Cut, MAX_RETRANSMITTED, PacketTrace, Piece, SentPacket, receive_scale};
 use crate::ecn::Feedback;
-use crate::flows::{Flow, Packet, Side};
+use crate::flows::{Epoch, Flow, Packet};
 use crate::numbers::Numbers;
 use crate::packet::Flags;
-use crate::packet_trace::{
-    CapturedAck, Cut, MAX_RETRANSMITTED, PacketTrace, Piece, SentPacket, receive_scale,
-};
+use crate::side::Side;
 
 /// Packets after an odd one that show whether the numbers go on from it.
 const LOOK_AHEAD: usize = 3;
 
 /// Processes the packets of `flow` with `sender` as the sender of the data. `budget` is the rest of
-/// [`crate::packet_trace::MAX_PIECES`].
+/// [`MAX_PIECES`](super::MAX_PIECES).
 pub(crate) fn walk(
     flow: &Flow,
     sender: Side,
