@@ -5,11 +5,10 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory};
 use firstflight_document::{Error, clipped, nearest};
 
-use crate::cli::Cli;
 use crate::failure::{Failure, wrong_at};
 use crate::output;
 
@@ -38,17 +37,16 @@ pub(crate) fn one_of(words: &[&str]) -> String {
     }
 }
 
-/// Prints the help or the version that was asked for; otherwise, the failure of the arguments.
-pub(crate) fn answer(error: &clap::Error) -> Result<(), Failure> {
+/// Prints the help or the version that was asked for; otherwise, the failure of the arguments of `cli`.
+pub(crate) fn answer(error: &clap::Error, cli: Command) -> Result<(), Failure> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => output::print(&error.to_string()),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Err(Failure::NoArguments(error.to_string())),
-        _ => Err(wrong(error, &std::env::args_os().skip(1).collect::<Vec<_>>()).into()),
+        _ => Err(wrong(error, cli, &std::env::args_os().skip(1).collect::<Vec<_>>()).into()),
     }
 }
 
-fn wrong(error: &clap::Error, arguments: &[OsString]) -> Error {
-    let mut cli = Cli::command();
+fn wrong(error: &clap::Error, mut cli: Command, arguments: &[OsString]) -> Error {
     cli.build();
     let named = arguments.iter().find_map(|word| cli.find_subcommand(word)).cloned();
     let mut command = named.unwrap_or_else(|| cli.clone());

@@ -7,11 +7,9 @@ use clap_complete::Shell;
 use firstflight_document::schema::schema_text;
 use firstflight_scenario::schema;
 
+use crate::doctor::VERSION;
 use crate::failure::{Failure, wrong_at};
 use crate::{algorithms, capture, compare, doctor, log, output, presets, reproduce, run, sender, sweep};
-
-/// The version and, if it is known, the revision of the source.
-pub(crate) const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
 
 /// Compare the start-up schemes of TCP connections.
 ///

@@ -9,9 +9,11 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cli::VERSION;
 use crate::failure::Failure;
 use crate::output::{print_json, show};
+
+/// The version and, if it is known, the revision of the source.
+pub(crate) const VERSION: &str = env!("FIRSTFLIGHT_VERSION");
 
 /// Report which commands work on this machine, and what the others need
 ///

@@ -30,7 +30,7 @@ mod table;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use cli::Cli;
 use failure::Failure;
 
@@ -41,7 +41,7 @@ pub fn main() -> ExitCode {
     firstflight_report::discard_on_panic();
     let done = match Cli::try_parse() {
         Ok(cli) => cli.execute(),
-        Err(error) => arguments::answer(&error),
+        Err(error) => arguments::answer(&error, Cli::command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

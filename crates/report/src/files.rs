@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use firstflight_results::parquet::{self, ParquetError};
 use firstflight_results::{CompareReport, Comparison, Provenance, RunResult, SampleRow, Table};
 
-use crate::{Folder, OutputError, REPORT_FILE, html};
+use crate::output::{Folder, OutputError};
+use crate::page::{REPORT_FILE, html};
 
 /// Name of the Parquet file in the output folder.
 pub const PARQUET_FILE: &str = "results.parquet";

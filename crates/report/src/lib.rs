@@ -33,10 +33,7 @@ pub use answer::{answer, brief, per_size};
 pub use files::{NETWORKS_FILE, PARQUET_FILE, parquet, stage_all, stage_tables, stage_tables_in, write_all};
 pub use format::{lines, printable, wrap};
 pub use output::{Folder, OutputError, discard_on_panic, discard_unfinished};
-pub use page::{DRAWING_JS, Sections, UPLOT_JS, html, licences, style};
+pub use page::{DRAWING_JS, REPORT_FILE, Sections, UPLOT_JS, html, licences, style};
 pub use policy::policy;
 pub use table::{Colour, table};
 pub use trace::{Vantage, pcapng, qlog, stage_logs, stage_traces};
-
-/// Name of the page in the output folder.
-pub const REPORT_FILE: &str = "report.html";

@@ -1,9 +1,6 @@
 //! Clocks of the stages: the next arrival at each, and a bound before which no further arrival can be added.
 
-use crate::lookahead::Lookahead;
-
-/// A time later than any other.
-pub(crate) const NEVER: u64 = u64::MAX;
+use crate::lookahead::{Lookahead, NEVER};
 
 /// Clocks of all stages, nanoseconds.
 #[derive(Clone, Debug)]

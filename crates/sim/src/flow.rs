@@ -2,7 +2,7 @@
 
 use crate::config::{FlowConfig, LinkConfig, Network, QueueConfig};
 use crate::observe::{Observer, Seen};
-use crate::receiver::Receiver;
+use crate::receiver::{Receiver, Reports};
 use crate::sender::app::{App, AppConfig};
 use crate::sender::{AckIn, Port, Segment, Sender};
 use crate::wire::{Content, SYN, Wire};
@@ -31,7 +31,7 @@ impl Flow {
         sender.run_over(routers(config, &network.links), config.header);
         Self {
             sender,
-            receiver: Receiver::new(config.ack_policy, config.stack.recovery.reports())
+            receiver: Receiver::new(config.ack_policy, Reports::to(config.stack.recovery))
                 .waking_in(config.stack.wakes_in())
                 .reading(config.stack.receive_window)
                 .opened_by_data(config.stack.opens_with_data()),

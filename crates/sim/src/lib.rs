@@ -9,7 +9,6 @@ pub mod audit;
 pub mod begun;
 mod clocks;
 pub mod config;
-mod dequeue;
 pub mod dumbbell;
 pub mod engine;
 mod flow;

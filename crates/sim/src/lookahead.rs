@@ -6,10 +6,12 @@
 //! parallel simulation (K. Chandy, J. Misra, IEEE TSE SE-5(5), 1979); here it improves branch prediction and
 //! memory access rather than using more processors.
 
-use crate::clocks::NEVER;
 use crate::config::Network;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// A time later than any other.
+pub(crate) const NEVER: u64 = u64::MAX;
 
 /// A way by which an arrival at the stage `from` causes an arrival at another stage, or again at `from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use crate::header;
 use crate::packet::{self, MAX_BLOCKS};
 use crate::receive_buffer::Tuning;
-use crate::sender::stack::ReceiveWindow;
+use crate::sender::stack::{ReceiveWindow, Recovery};
 use firstflight_contract::{Moment, Nanos};
 
 /// Rules for acknowledging in-order data.
@@ -27,6 +27,17 @@ pub enum Reports {
     Blocks,
     /// Those blocks and duplicate arrivals (RFC 2883).
     Duplicates,
+}
+
+impl Reports {
+    /// The reports to a sender that recovers so.
+    pub fn to(recovery: Recovery) -> Self {
+        match recovery {
+            Recovery::Sack => Self::Blocks,
+            Recovery::Rack { sack: true } => Self::Duplicates,
+            _ => Self::Nothing,
+        }
+    }
 }
 
 /// An ACK that the receiver sends.

@@ -1,16 +1,20 @@
 //! The network between the endpoints: links, feeds, and packets in transit over legs.
 
-use crate::clocks::{Clocks, NEVER};
+mod dequeue;
+
+use crate::clocks::Clocks;
 use crate::config::Network;
-use crate::dequeue::DequeueHop;
 use crate::header;
 use crate::hop;
+use crate::lookahead::NEVER;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg, Routes};
 use crate::schedule::{Feed, WinnerTree};
 use firstflight_net::link::{Link, LinkStats, Passage};
 use firstflight_net::router::Header;
+
+use dequeue::DequeueHop;
 
 /// Sequence number of a SYN, in place of a segment number.
 pub(crate) const SYN: u32 = u32::MAX;

@@ -22,6 +22,9 @@ use crate::names::Names;
 use crate::policy::policy;
 use crate::shown::shown;
 
+/// Name of the page in the output folder.
+pub const REPORT_FILE: &str = "report.html";
+
 /// The library of the plots, its licence and its style sheet.
 pub const UPLOT_JS: &str = include_str!("../../assets/vendor/uplot/uPlot.iife.min.js");
 const UPLOT_CSS: &str = include_str!("../../assets/vendor/uplot/uPlot.min.css");

@@ -1,7 +1,6 @@
 //! The rules of a TCP stack, which a sender follows with any scheme.
 
 use super::rto::RtoConfig;
-use crate::receiver::Reports;
 pub use firstflight_host::stack::{
     Detection, Fill, LimitedRule, MarkRule, Pacing, RecoveryRule, Reduction, Rules, Timers, Tokens,
 };
@@ -28,15 +27,6 @@ impl Recovery {
     /// Whether the receiver sends SACK blocks.
     pub fn is_selective(self) -> bool {
         matches!(self, Self::Sack | Self::Rack { sack: true })
-    }
-
-    /// The reports of the peer's receiver.
-    pub fn reports(self) -> Reports {
-        match self {
-            Self::Sack => Reports::Blocks,
-            Self::Rack { sack: true } => Reports::Duplicates,
-            _ => Reports::Nothing,
-        }
     }
 
     /// Whether it is Linux's.

@@ -6,7 +6,7 @@ use super::{MS, stacks};
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::packet::DROPPABLE;
-use firstflight_sim::receiver::{AckOut, AckPolicy, Receiver};
+use firstflight_sim::receiver::{AckOut, AckPolicy, Receiver, Reports};
 use firstflight_sim::sender::app::{App, AppConfig};
 use firstflight_sim::sender::stack::{DataInSyn, Recovery, Stack};
 use firstflight_sim::sender::{AckIn, Port, Segment, Sender};
@@ -125,7 +125,7 @@ impl Line {
             self.chain.clone(),
             App::new(&self.app, self.stack.mss, !self.stack.rules.whole_packets),
         );
-        let mut receiver = Receiver::new(self.acks, self.stack.recovery.reports())
+        let mut receiver = Receiver::new(self.acks, Reports::to(self.stack.recovery))
             .reading(self.stack.receive_window)
             .opened_by_data(self.stack.handshake && self.stack.data_in_syn != DataInSyn::Never);
         let mut wire =

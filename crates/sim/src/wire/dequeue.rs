@@ -1,12 +1,12 @@
 //! Links with a dequeue-time queue. The times at which such a link becomes free are events of its stage,
 //! processed after all arrivals of the same time.
 
+use super::{Content, SYN, UDP_MARK, Wire, seen};
 use crate::config::Network;
 use crate::hop;
 use crate::observe::Observer;
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg};
-use crate::wire::{Content, SYN, UDP_MARK, Wire, seen};
 use firstflight_net::dequeue_link::{Departure, DequeueLink};
 use firstflight_net::link::Passage;
 use firstflight_net::queue::dequeue::Item;
