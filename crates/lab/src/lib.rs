@@ -8,6 +8,7 @@
 //! network namespace the process was started in, and nothing outlives the process.
 #![cfg(target_os = "linux")]
 
+mod answers;
 mod cable;
 pub mod check;
 mod clock;

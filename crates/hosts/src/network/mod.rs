@@ -29,7 +29,7 @@ use crate::memory;
 use room::Room;
 pub(crate) use room::{DELIVERY, RECORDED, estimate};
 use sharing::Clusters;
-use stack::{ack_policy, chain, idle_conflict, schemes, stack, stack_of};
+use stack::{ack_policy, chain, idle_conflict, ignored, schemes, stack, stack_of};
 use traffic::Connection;
 use wires::Wires;
 
@@ -289,59 +289,6 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
         return refuse("data_in_syn", why);
     }
     Ok(())
-}
-
-/// The first key whose value the sender of the profile would not heed, with its rule; `None` if it heeds all.
-fn ignored(group: &FlowGroup) -> Option<(&'static str, String)> {
-    // Every key is named, so that none is passed over. Senders and receivers of all profiles heed those without a check, or
-    // `check` refuses them.
-    let FlowGroup {
-        profile,
-        growth,
-        limited_transmit,
-        name: _,
-        count: _,
-        start: _,
-        size: _,
-        lifetime: _,
-        parallel: _,
-        source: _,
-        rounds: _,
-        scheme: _,
-        recovery: _,
-        partial_acks: _,
-        processor: _,
-        initial_window: _,
-        initial_ssthresh: _,
-        receive_window: _,
-        initial_receive_window: _,
-        receiver: _,
-        delayed_ack_timer: _,
-        receiver_reads: _,
-        min_rto: _,
-        rto_granularity: _,
-        idle_restart: _,
-        paced: _,
-        initial_pace: _,
-        handshake: _,
-        data_in_syn: _,
-        cluster: _,
-        endpoints: _,
-        extra_rtt: _,
-    } = group;
-    if !group.rules().detects_by_time() {
-        return None;
-    }
-    let rule = |rule: &str| format!("senders of profile {} {rule}", profile.word());
-    match (growth, limited_transmit) {
-        (scenario::Growth::PerAck | scenario::Growth::ByteCounting, _) => {
-            Some(("byte_counting", rule("count every byte acknowledged; expected no byte_counting")))
-        }
-        (scenario::Growth::AllAcked, false) => {
-            Some(("limited_transmit", rule("always have limited transmit; expected true")))
-        }
-        (scenario::Growth::AllAcked, true) => None,
-    }
 }
 
 /// Values common to all flows of a run.

@@ -25,6 +25,7 @@ use crate::turn::Turn;
 use crate::watch::{Keep, OverTime};
 use bench::Ran;
 use plan::Plan;
+pub(crate) use plan::{FIRST_WINDOW, GROUPS, SMALLEST};
 pub use plan::{LONGEST, Range};
 
 /// Attempts until a run is valid.

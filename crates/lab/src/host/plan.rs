@@ -1,25 +1,23 @@
-//! The settings of the kernel that a scenario asks for, and the refusal of what the kernel cannot do.
+//! The settings of the kernel that a scenario asks for, and the refusal of values that do not fit together.
 
 use firstflight_contract::{Nanos, Rate};
-use firstflight_document::quantity::show_rate;
 use firstflight_hosts::host::Refusal;
 use firstflight_hosts::network::{Built, place};
 use firstflight_scenario::{
-    DataInSyn, Direction, Endpoints, FlowGroup, Growth, IdleRestart, Network, Packet, PartialAcks, Path,
-    Profile, Queue, Reads, Receiver, Recovery, Scenario,
+    Direction, Endpoints, FlowGroup, IdleRestart, Network, Profile, Reads, Receiver, Recovery, Scenario,
 };
 
+use crate::answers::{RealStack, check};
 use crate::congestion_control::CongestionControl;
-use crate::tun::MTU;
 
 /// Longest run in real time.
 pub const LONGEST: Nanos = Nanos::from_secs(600);
 /// Connections of one run; each has two threads.
 const CONNECTIONS: usize = 64;
 /// Entries `[[flow]]`; each has a subnet of its own.
-const GROUPS: usize = 200;
+pub(crate) const GROUPS: usize = 200;
 /// Smallest packet, bytes: the headers, and a payload of which the kernel still makes full segments.
-const SMALLEST: u32 = 300;
+pub(crate) const SMALLEST: u32 = 300;
 
 /// The range in which the emulator keeps its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +36,7 @@ impl Range {
 const DEFAULT_BUFFER: u64 = 131_072;
 
 /// Largest first window, bytes: that of a SYN-ACK is not scaled (RFC 7323 section 2.2).
-const FIRST_WINDOW: u64 = 64 << 10;
+pub(crate) const FIRST_WINDOW: u64 = 64 << 10;
 
 /// Settings for a run.
 pub(super) struct Plan<'a> {
@@ -92,41 +90,19 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// For the first key that asks for more than the kernel and the emulator have.
     pub(super) fn of(scenario: &Scenario, known: &'a [CongestionControl]) -> Result<Self, Refusal> {
-        // Every key is named, here and below, so that none is passed over. The build has those without a check.
-        let Scenario { title: _, duration, seed: _, network, packet, flows, udp: _ } = scenario;
-        let path = match network {
-            Network::Dumbbell(path) => path,
-            Network::Graph(_) => {
-                return refuse("link", "the emulator has one bottleneck in each direction; expected [path]");
-            }
-        };
-        check_path(path)?;
-        let Packet { size, ack_size } = *packet;
-        if !(SMALLEST..=MTU as u32).contains(&size) {
-            let why = format!("the emulator's devices carry packets of {SMALLEST} to {MTU} bytes");
-            return refuse("packet.size", why);
-        }
-        if ack_size.is_some_and(|size| size != Profile::Linux.stack().header) {
-            return refuse("packet.ack_size", "an ACK of Linux has 52 bytes");
-        }
-        if duration.is_some_and(|duration| duration > LONGEST) {
-            let why = format!("a run in real time lasts at most {} s", LONGEST.0 / 1_000_000_000);
-            return refuse("duration", why);
-        }
-        if flows.len() > GROUPS {
-            let why = format!("the emulator has {GROUPS} subnets; expected at most {GROUPS} tables [[flow]]");
-            return refuse(place(scenario, GROUPS), why);
-        }
+        check(RealStack::Kernel, scenario)?;
+        let Network::Dumbbell(path) = &scenario.network else { unreachable!("graphs are refused before") };
+        let packet = scenario.packet;
         let ecn = path.queue.marks();
         let mut plan = Self {
             groups: vec![],
-            mtu: size as usize,
+            mtu: packet.size as usize,
             sack: true,
             ecn,
             keeps_window: false,
             buffers: [None; 2],
         };
-        for (index, group) in flows.iter().enumerate() {
+        for (index, group) in scenario.flows.iter().enumerate() {
             plan.add(group, &place(scenario, index), packet.payload(Profile::Linux), known)?;
         }
         Ok(plan)
@@ -140,7 +116,6 @@ impl<'a> Plan<'a> {
         known: &'a [CongestionControl],
     ) -> Result<(), Refusal> {
         let key = |name: &str| format!("{place}.{name}");
-        check_group(group, &key)?;
         let control = CongestionControl::of(group, known).or_else(|why| {
             refuse(key(if group.scheme.phases().len() > 1 { "startup" } else { "avoidance" }), why)
         })?;
@@ -210,131 +185,6 @@ impl<'a> Plan<'a> {
 /// socket offered 160/256 of its buffer at 1500 bytes.
 fn buffer_for(window: u64, mss: u64, size: u64) -> u64 {
     window * 256 / (mss * 256 / (size + 804)).max(1)
-}
-
-fn check_path(path: &Path) -> Result<(), Refusal> {
-    // The emulator has the links of the simulator, with all their keys.
-    let Path {
-        rate,
-        trace,
-        rtt,
-        buffer: _,
-        queue,
-        shaper: _,
-        loss: _,
-        loss_burst: _,
-        reorder: _,
-        access_rate: _,
-    } = path;
-    let fastest = trace.as_ref().map_or(*rate, |trace| trace.schedule.fastest());
-    if fastest > Range::MOST {
-        let key = if trace.is_some() { "path.trace" } else { "path.rate" };
-        let why = format!(
-            "the emulator carries {} in real time, exact up to {}",
-            show_rate(Range::MOST),
-            show_rate(Range::EXACT)
-        );
-        return refuse(key, why);
-    }
-    if *rtt < Range::RTT {
-        let least = Range::RTT.0 / 1_000_000;
-        return refuse("path.rtt", format!("the emulator's delays are exact from {least} ms"));
-    }
-    match queue {
-        Queue::Router(router) => {
-            refuse("path.queue", format!("Linux takes no part in what a {} router does", router.label()))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_group(group: &FlowGroup, key: &dyn Fn(&str) -> String) -> Result<(), Refusal> {
-    // Of the keys without a check the plan, the build or the congestion control takes care.
-    let FlowGroup {
-        name: _,
-        profile,
-        count: _,
-        start: _,
-        size: _,
-        ref lifetime,
-        parallel: _,
-        source: _,
-        rounds: _,
-        scheme: _,
-        recovery,
-        partial_acks,
-        ref processor,
-        initial_window: _,
-        initial_ssthresh: _,
-        receive_window,
-        initial_receive_window,
-        receiver,
-        delayed_ack_timer,
-        receiver_reads: _,
-        growth,
-        min_rto,
-        rto_granularity,
-        idle_restart,
-        paced: _,
-        initial_pace,
-        limited_transmit,
-        handshake,
-        data_in_syn,
-        ref cluster,
-        endpoints: _,
-        extra_rtt: _,
-    } = *group;
-    let linux = Profile::Linux.stack();
-    if profile != Profile::Linux {
-        let word = profile.word();
-        return refuse(key("profile"), format!("the kernel is Linux, not {word}; expected \"linux\""));
-    }
-    let all = [
-        ("recovery", matches!(recovery, Recovery::Sack | Recovery::NewReno), "Linux has sack and newreno"),
-        (
-            "receiver",
-            receiver != Receiver::Delayed,
-            "Linux receivers have quickack-then-delayed, tuned-buffer and ack-every-packet",
-        ),
-        ("delayed_ack_timer", delayed_ack_timer == linux.delayed_ack_timer, "Linux delays ACKs by 40 ms"),
-        ("byte_counting", growth == Growth::AllAcked, "Linux counts every byte acknowledged"),
-        ("min_rto", min_rto == linux.min_rto, "the smallest timeout of Linux is 200 ms"),
-        (
-            "rto_granularity",
-            rto_granularity == linux.rto_granularity,
-            "the clock of this kernel ticks each 4 ms",
-        ),
-        (
-            "idle_restart",
-            matches!(idle_restart, IdleRestart::Restart | IdleRestart::Keep),
-            "Linux has restart and keep",
-        ),
-        (
-            "partial_acks",
-            partial_acks == PartialAcks::Impatient,
-            "Linux has its own response to partial ACKs",
-        ),
-        ("sack_walk", processor.is_none(), "the time that ACKs take is that of this kernel"),
-        ("limited_transmit", limited_transmit, "Linux has limited transmit always"),
-        (
-            "initial_pace",
-            initial_pace.is_none(),
-            "no socket option sets it; the gateway's program in the kernel does (firstflight gateway)",
-        ),
-        ("handshake", handshake, "a Linux connection has a handshake"),
-        ("data_in_syn", data_in_syn == DataInSyn::Never, "the emulator's sockets send no data with the SYN"),
-        (
-            "initial_receive_window",
-            initial_receive_window.or(receive_window).is_some_and(|first| first <= FIRST_WINDOW),
-            "the first window is at most 64 KiB, because a SYN-ACK does not scale it",
-        ),
-        ("cluster", cluster.is_none(), "connections of a run share no memory of the path"),
-        ("lifetime", lifetime.is_none(), "a socket cannot take back what was written; expected size"),
-    ];
-    match all.into_iter().find(|(_, fits, _)| !fits) {
-        Some((name, _, why)) => refuse(key(name), why),
-        None => Ok(()),
-    }
 }
 
 /// Refuses a run with more connections than there may be threads for.

@@ -21,6 +21,7 @@ use firstflight_sim::outcome::Outcome;
 
 use crate::emulator::network::{Entry, Fate, Network};
 use flow::{Flow, Side};
+pub(crate) use plan::{datagram, profile};
 
 /// Bytes of a datagram's IPv4 and UDP headers.
 const HEADERS: u32 = 28;
