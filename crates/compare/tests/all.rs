@@ -1,6 +1,7 @@
 //! The tests of this crate as one program: it is linked once, and its tests share the cores.
 
 mod advice;
+mod answer;
 #[path = "../../scenario/tests/common/mod.rs"]
 mod common;
 mod compare;

@@ -7,7 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use firstflight_report::{
-    Colour, Folder, NETWORKS_FILE, PARQUET_FILE, REPORT_FILE, html, parquet, printable, table, write_all,
+    Colour, Folder, NETWORKS_FILE, PARQUET_FILE, REPORT_FILE, answer, brief, html, parquet, printable, table,
+    write_all,
 };
 use firstflight_results::{CompareReport, ForAllSizes, Harm, Risk, SchemeResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -72,6 +73,60 @@ fn two(median: f64, relative: [f64; 3], drops: f64, ties: bool) -> CompareReport
     comparison.recommended = fixture::recommended(&comparison.results);
     report.traces.clear();
     report
+}
+
+#[test]
+fn the_answer_at_a_glance_has_at_most_24_lines_of_80_columns() {
+    let text = answer(&fixture::from_capture(), 80, Colour::None);
+    let expected = "\
+Set the initial window to 20: transfers end 23 % sooner; others wait a little
+longer.
+
+  ip route change $(ip route show default) initcwnd 20
+
+   size  share     now    then
+  30 KB   60 %  250 ms  170 ms  ████████████████░░░░░░░░  32 % sooner
+   1 MB   30 %  810 ms  730 ms  ██████████████████████░░  9.9 % sooner
+   5 MB   10 %  1.90 s  1.95 s  ████████████████████████  2.6 % later
+
+Cost      1.25 packets lost per transfer (now 1.50); others wait at most 13 %
+          longer (limit 10 %); the slowest 1 in 20 of 5 MB end 6.9 % later.
+Trust     sure: re-runs of the captured connections are off by 2 %, and the gain
+          is at least 19 %.
+Path      Inferred from office-uplink.pcapng: 40 Mbit/s, round-trip time 80 ms,
+          buffer unknown, no random loss seen (at most 0.04 %).
+Sizes     12 % of the captured transfers are smaller or larger than these sizes,
+          and do not count.
+Research  jump-start+cubic ends transfers 31 % sooner, but is in no deployed
+          stack, and costs more than the limits allow.
+Check     Capture again after the change; compare its times with these.
+";
+    assert_eq!(text, expected);
+    for report in [fixture::from_capture(), fixture::from_path(), fixture::from_server()] {
+        let text = answer(&report, 80, Colour::None);
+        assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
+
+#[test]
+fn the_brief_answer_is_one_line_with_trust_and_command() {
+    assert_eq!(
+        brief(&fixture::from_capture()),
+        "Set the initial window to 20: transfers end 23 % sooner; others wait a little longer. (sure) \
+         ip route change $(ip route show default) initcwnd 20\n"
+    );
+}
+
+#[test]
+fn external_text_in_the_answer_cannot_control_the_terminal() {
+    let mut report = fixture::from_capture();
+    let answered = report.comparison.answer.as_mut().expect("an answer");
+    for text in [&mut answered.sentence, &mut answered.trust_why, &mut answered.commands[0]] {
+        text.push_str("\u{1b}[31m");
+    }
+    answered.later_networks = vec!["\u{7}203.0.113.0/24".into()];
+    let shown = answer(&report, 80, Colour::None) + &brief(&report);
+    assert!(!shown.contains(['\u{1b}', '\u{7}']) && shown.contains("203.0.113.0/24"), "{shown}");
 }
 
 #[test]

@@ -38,8 +38,8 @@ object! {
         later_networks: Vec<String> => nested,
         /// Rule that decided: `gain` (the best setting within the limits), `no-gain` (none is worth having), `no-setting` (the stack has none of
         /// the others), `harm`, `drops`, `costs` (every gain harms others, drops packets, or does one of both, more than the limits allow), `later`
-        /// (every gain is a loss at some size), `undecided` (the harm
-        /// of a gain may exceed the limit), `no-answer` (the results are none), `no-reference` (the scheme that the stack has now was not
+        /// (every gain is a loss at some size), `harm-open` (the harm
+        /// of a gain may exceed the limit), `gain-open` (a gain may be a loss), `no-answer` (the results are none), `no-reference` (the scheme that the stack has now was not
         /// compared).
         decided_by: String,
         /// `sure`, `likely` or `cannot tell`.

@@ -9,7 +9,7 @@ use firstflight_results::{
 use firstflight_scenario::{Candidate, Profile, Threshold};
 
 use super::cost::Verdict;
-use super::{Choice, Entry, Field, Question};
+use super::{Entry, Field, Question};
 use crate::defaults::present;
 use crate::how::{Route, change};
 use crate::weights::Weights;
@@ -53,7 +53,8 @@ enum Rule {
     Drops,
     Costs,
     Later,
-    Undecided,
+    HarmOpen,
+    GainOpen,
     NoAnswer,
     NoReference,
 }
@@ -68,7 +69,8 @@ impl Rule {
             Self::Drops => "drops",
             Self::Costs => "costs",
             Self::Later => "later",
-            Self::Undecided => "undecided",
+            Self::HarmOpen => "harm-open",
+            Self::GainOpen => "gain-open",
             Self::NoAnswer => "no-answer",
             Self::NoReference => "no-reference",
         }
@@ -97,11 +99,15 @@ pub(crate) fn answer(
     let Some(entry) = choice.entry else {
         let rule = kept_by(question, &field, base);
         let research = research(question, &all, base, &had, 0.0);
-        if rule == Rule::Undecided {
-            let why = undecided(question, &field, base, &choice);
+        // More replications do not move a harm that lies at the limit; another capture shows other paths.
+        if rule == Rule::GainOpen || rule == Rule::HarmOpen && facts.origin == Origin::Captured {
+            let why = open(rule, question, &field, base);
             return Answer { research, ..cannot_tell(rule, why, facts, now(Some(base))) };
         }
-        let (trust, trust_why) = trust(facts, None);
+        let (trust, trust_why) = match rule {
+            Rule::HarmOpen => ("likely", open(rule, question, &field, base)),
+            _ => trust(facts, None),
+        };
         return Answer {
             verdict: "keep".into(),
             sentence: kept(rule),
@@ -230,7 +236,7 @@ fn kept_by(question: &Question<'_>, field: &Field<'_>, base: &Entry<'_>) -> Rule
     let gaining: Vec<&Entry<'_>> = finished().filter(|it| question.gains(it, base)).collect();
     let verdicts: Vec<Verdict> = gaining.iter().map(|it| field.verdict(it)).collect();
     if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Open(_))) {
-        return Rule::Undecided;
+        return Rule::HarmOpen;
     }
     let lossy = gaining.iter().filter(|it| field.drops_more(it)).count();
     match gaining.len() {
@@ -247,27 +253,26 @@ fn kept_by(question: &Question<'_>, field: &Field<'_>, base: &Entry<'_>) -> Rule
         let worth = |[_, gain, _]: [f64; 3]| gain >= PairedDifference::WORTH_HAVING;
         question.gain(it, base).is_some_and(worth) && field.admits(it)
     };
-    if finished().any(|it| perhaps(&it)) { Rule::Undecided } else { Rule::NoGain }
+    if finished().any(|it| perhaps(&it)) { Rule::GainOpen } else { Rule::NoGain }
 }
 
-fn undecided(
-    question: &Question<'_>,
-    field: &Field<'_>,
-    base: &Entry<'_>,
-    choice: &Choice<'_, '_>,
-) -> String {
-    if let Some(open) = choice.undecided.first() {
-        return format!("{open} ends sooner, but the simulations do not show whether others wait longer");
+/// Reason why `rule` leaves the gain or the harm of a candidate open.
+fn open(rule: Rule, question: &Question<'_>, field: &Field<'_>, base: &Entry<'_>) -> String {
+    let gains = |it: &&Entry<'_>| {
+        question.gain(it, base).is_some_and(|gain| gain[1] >= PairedDifference::WORTH_HAVING)
+    };
+    let mut gaining = field.entries.iter().filter(gains);
+    if rule == Rule::HarmOpen {
+        let phrase = |it: &Entry<'_>| match field.verdict(it) {
+            Verdict::Open(why) => Some(format!("{} ends sooner, but {why}", it.label())),
+            _ => None,
+        };
+        return gaining.find_map(phrase).expect("a candidate whose harm is open");
     }
-    let gain =
-        |it: &&Entry<'_>| question.gain(it, base).filter(|gain| gain[1] >= PairedDifference::WORTH_HAVING);
-    let first = field.entries.iter().find_map(|it| Some((it.label(), gain(&it)?)));
-    let (label, [low, _, high]) = first.unwrap_or((base.label(), [0.0; 3]));
-    format!(
-        "{label} may end transfers {} later or {} sooner, on the paths that explain the input",
-        percent((-low).max(0.0)),
-        percent(high)
-    )
+    let first = gaining.find(|it| field.admits(it)).expect("a candidate whose gain is open");
+    let [low, _, high] = question.gain(first, base).expect("a gain");
+    let later = percent((-low).max(0.0));
+    format!("{} may end transfers from {later} later to {} sooner", first.label(), percent(high))
 }
 
 fn kept(rule: Rule) -> String {
@@ -276,6 +281,7 @@ fn kept(rule: Rule) -> String {
         Rule::Harm => "every faster setting makes others wait longer",
         Rule::Drops => "every faster setting loses more packets",
         Rule::Costs => "every faster setting loses more packets or makes others wait longer",
+        Rule::HarmOpen => "every faster setting may make others wait too long",
         Rule::Later => "every faster setting delays transfers of some size",
         _ => {
             return format!(
