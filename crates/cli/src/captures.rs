@@ -17,7 +17,6 @@ pub(crate) fn read(named: &[&Path]) -> Result<(InputFile, Capture), Failure> {
 }
 
 /// Whether `path` names captures rather than a log.
-#[cfg(target_os = "linux")]
 pub(crate) fn are_named(path: &Path) -> Result<bool, Failure> {
     Ok(files::names_captures(path).map_err(|error| wrong_at(path.display(), error))?)
 }

@@ -9,7 +9,7 @@ use firstflight_scenario::schema;
 
 use crate::doctor::VERSION;
 use crate::failure::{Failure, wrong_at};
-use crate::{algorithms, capture, compare, doctor, log, output, presets, reproduce, run, sender, sweep};
+use crate::{algorithms, capture, compare, doctor, log, output, presets, run, sender, sweep};
 
 /// Compare the start-up schemes of TCP connections.
 ///
@@ -39,11 +39,21 @@ enum Command {
     Capture(capture::Options),
     Run(run::Options),
     Sweep(sweep::Options),
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "lab"))]
     Lab(crate::lab::Options),
-    #[cfg(target_os = "linux")]
+    #[cfg(not(all(target_os = "linux", feature = "lab")))]
+    #[command(hide = true)]
+    Lab(crate::absent::Options),
+    #[cfg(all(target_os = "linux", feature = "gateway"))]
     Gateway(crate::gateway::Options),
-    Reproduce(reproduce::Options),
+    #[cfg(not(all(target_os = "linux", feature = "gateway")))]
+    #[command(hide = true)]
+    Gateway(crate::absent::Options),
+    #[cfg(feature = "papers")]
+    Reproduce(crate::reproduce::Options),
+    #[cfg(not(feature = "papers"))]
+    #[command(hide = true)]
+    Reproduce(crate::absent::Options),
     Log(log::Options),
     Algorithms(algorithms::Options),
     Presets(presets::Options),
@@ -100,9 +110,9 @@ impl Cli {
     /// Runs the command.
     pub(crate) fn execute(self) -> Result<(), Failure> {
         // Each thread has the rights of its start, so that a service starts none before it has given up its own.
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", feature = "gateway"))]
         let later = matches!(&self.command, Command::Gateway(options) if options.serves());
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(not(all(target_os = "linux", feature = "gateway")))]
         let later = false;
         if !later {
             crate::interrupt::clean_up_on_signals();
@@ -112,11 +122,18 @@ impl Cli {
             Command::Capture(options) => capture::execute(&options),
             Command::Run(options) => run::execute(&options),
             Command::Sweep(options) => sweep::execute(&options),
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", feature = "lab"))]
             Command::Lab(options) => crate::lab::execute(&options),
-            #[cfg(target_os = "linux")]
+            #[cfg(not(all(target_os = "linux", feature = "lab")))]
+            Command::Lab(_) => crate::absent::refuse("lab", "lab"),
+            #[cfg(all(target_os = "linux", feature = "gateway"))]
             Command::Gateway(options) => crate::gateway::execute(&options),
-            Command::Reproduce(options) => reproduce::execute(&options),
+            #[cfg(not(all(target_os = "linux", feature = "gateway")))]
+            Command::Gateway(_) => crate::absent::refuse("gateway", "gateway"),
+            #[cfg(feature = "papers")]
+            Command::Reproduce(options) => crate::reproduce::execute(&options),
+            #[cfg(not(feature = "papers"))]
+            Command::Reproduce(_) => crate::absent::refuse("reproduce", "papers"),
             Command::Log(options) => log::execute(&options),
             Command::Algorithms(options) => algorithms::execute(&options),
             Command::Presets(options) => presets::execute(&options),

@@ -60,12 +60,12 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 
 fn checks() -> Vec<Check> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut all = vec![
-        Check::works("compare, run, reproduce", format!("{cores} cores; these need nothing else")),
-        capture(),
-    ];
-    #[cfg(target_os = "linux")]
-    all.extend(linux());
+    let mut all =
+        vec![Check::works("compare, run", format!("{cores} cores; these need nothing else")), capture()];
+    #[cfg(all(target_os = "linux", feature = "lab"))]
+    all.extend(lab());
+    #[cfg(all(target_os = "linux", feature = "gateway"))]
+    all.extend(gateway());
     all.extend([python(), completions()]);
     all
 }
@@ -100,12 +100,9 @@ fn capture() -> Check {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn linux() -> Vec<Check> {
-    use firstflight_hooks::{Tier, Tiers};
-    use firstflight_lab::check::abilities;
-
-    let findings = abilities();
+#[cfg(all(target_os = "linux", feature = "lab"))]
+fn lab() -> [Check; 4] {
+    let findings = firstflight_lab::check::abilities();
     let missing = |optional: bool| {
         let unmet = findings
             .iter()
@@ -118,6 +115,18 @@ fn linux() -> Vec<Check> {
         Some((found, remedy)) => Check::lacks(command, found, remedy),
         None => Check::works(command, works),
     };
+    [
+        Check::works("lab run --host quic", "virtual time; it needs no privileges"),
+        lab("lab run", false, "namespaces, TUN devices and real-time priority"),
+        lab("lab run, other schemes", true, "eBPF"),
+        lab("lab attach", true, "eBPF"),
+    ]
+}
+
+#[cfg(all(target_os = "linux", feature = "gateway"))]
+fn gateway() -> [Check; 3] {
+    use firstflight_hooks::{Tier, Tiers};
+
     let Tiers { sock_ops, adoption, routes, .. } = Tiers::detect();
     let gateway = |command, tier, works: &str| match tier {
         Tier::Present => Check::works(command, works),
@@ -126,11 +135,7 @@ fn linux() -> Vec<Check> {
             None => Check::lacks(command, why, "`firstflight gateway run` says which way remains"),
         },
     };
-    vec![
-        Check::works("lab run --host quic", "virtual time; it needs no privileges"),
-        lab("lab run", false, "namespaces, TUN devices and real-time priority"),
-        lab("lab run, other schemes", true, "eBPF"),
-        lab("lab attach", true, "eBPF"),
+    [
         gateway("gateway run", sock_ops, "new connections start by eBPF (sock_ops)"),
         gateway("gateway run, adoption", adoption, "older connections are read by eBPF (iter/tcp)"),
         gateway("gateway run, routes", routes, "without eBPF, routes set initial windows"),

@@ -67,7 +67,7 @@ pub(crate) fn while_stoppable<T>(work: impl FnOnce() -> T) -> T {
 
 /// Runs the service `work`, which is to end soon after [`stopped`] is true: after SIGINT or SIGTERM. A second one ends the
 /// process.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "gateway"))]
 pub(crate) fn while_serving<T>(work: impl FnOnce() -> T) -> T {
     WORK.store(SERVING, Ordering::Relaxed);
     let result = work();
@@ -76,6 +76,7 @@ pub(crate) fn while_serving<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Whether a service got a SIGHUP since the last call.
+#[cfg(all(target_os = "linux", feature = "gateway"))]
 pub(crate) fn hung_up() -> bool {
     HUNG_UP.swap(false, Ordering::Relaxed)
 }

@@ -1,18 +1,21 @@
 //! The command line: parses arguments, calls the libraries, prints results.
 
+#[cfg(not(all(target_os = "linux", feature = "gateway", feature = "lab", feature = "papers")))]
+mod absent;
 mod algorithms;
 mod arguments;
 mod capture;
+#[cfg(all(target_os = "linux", feature = "gateway"))]
 mod captures;
 mod cli;
 mod compare;
 mod doctor;
 mod failure;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "gateway"))]
 mod gateway;
 mod interrupt;
 mod keys;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "lab"))]
 mod lab;
 mod log;
 mod memory;
@@ -21,6 +24,7 @@ mod output;
 mod presets;
 mod progress;
 mod reference;
+#[cfg(feature = "papers")]
 mod reproduce;
 mod run;
 mod schemes;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use firstflight::files::STANDARD_INPUT;
 use firstflight_accesslog::{Analysis, Format, Grouping, Keep, Log, Passed, Request, Study, WindowShare};
 use firstflight_contract::Nanos;
 use firstflight_document::quantity::{parse_time, show_time};
@@ -14,7 +15,6 @@ use firstflight_hosts::progress::Progress;
 use serde::Serialize;
 
 use crate::arguments::whole;
-use crate::captures::STANDARD_INPUT;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::output::{complain, print_json, show};
