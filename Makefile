@@ -2,6 +2,7 @@
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
+FIRST := target/first/firstflight
 CAPTURE := crates/capture/testdata/p1-reno-1000KB.pcap
 SECONDS_EACH ?= 60
 # Test programs that run beside the others: those that wait for real time, and one for the time that is left.
@@ -16,10 +17,14 @@ help: ## print this list
 build: packages-build ## install missing packages and build target/release/firstflight
 	cargo build --release --locked --package firstflight-cli
 
-run: build ## compare start-up schemes on a capture in the repository
-	$(BIN) compare $(CAPTURE) --out out
+# A build for a first answer: profile first, without the commands gateway, lab and reproduce and the libraries behind them.
+run: ## answer for a capture in the repository
+	@tools/need-rust Cargo.toml
+	@$(INSTALL) cc=gcc
+	cargo build --profile first --locked --package firstflight-cli --no-default-features
+	$(FIRST) compare $(CAPTURE) --out out
 	@echo
-	@echo "Next: $(BIN) compare --help, or the same command with your own capture"
+	@echo "Next: $(FIRST) compare YOUR.pcap. make build makes $(BIN), which has every command."
 
 # The examples are compiled by clippy alone. Tests that need Dask or SALib find them through tools/python.
 test: packages-build packages-test packages-kernel packages-kernel-source ## install what the tests need, run all tests, lints and the format check

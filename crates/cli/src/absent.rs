@@ -25,3 +25,27 @@ pub(crate) fn refuse(command: &str, feature: &str) -> Result<(), Failure> {
     };
     Err(Failure::new(format!("firstflight {command} is not in this program: {why}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_not_in_the_program_names_the_build_that_has_it() {
+        let Err(Failure::Because(why)) = refuse("gateway", "gateway") else { panic!("it is not there") };
+        assert_eq!(
+            why,
+            "firstflight gateway is not in this program: this program was built without its feature gateway; `make build` builds one \
+             that has every command"
+        );
+        #[derive(clap::Parser)]
+        struct Command {
+            #[command(flatten)]
+            _options: Options,
+        }
+        // The command is refused whatever follows it.
+        for arguments in [&["lab"][..], &["lab", "run", "--host", "kernel"], &["lab", "--help"]] {
+            assert!(<Command as clap::Parser>::try_parse_from(arguments).is_ok(), "{arguments:?}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The command line: parses arguments, calls the libraries, prints results.
 
-#[cfg(not(all(target_os = "linux", feature = "gateway", feature = "lab", feature = "papers")))]
+#[cfg(any(test, not(all(target_os = "linux", feature = "gateway", feature = "lab", feature = "papers"))))]
 mod absent;
 mod algorithms;
 mod arguments;

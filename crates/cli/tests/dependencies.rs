@@ -161,3 +161,30 @@ fn what_breaks_a_rule_is_found() {
         ]
     );
 }
+
+#[test]
+fn the_program_of_a_first_run_needs_no_server_no_stack_and_no_library_in_c() {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "--package", "firstflight-cli", "--no-default-features"])
+        .args(["--edges", "normal,build", "--prefix", "none", "--format", "{p}"])
+        .current_dir(repository())
+        .output()
+        .expect("cargo starts");
+    let said = String::from_utf8_lossy(&tree.stderr);
+    if !tree.status.success() && said.contains("offline") {
+        return firstflight_skip::skip(said);
+    }
+    assert!(tree.status.success(), "{said}");
+    let names = String::from_utf8(tree.stdout).expect("names of packages");
+    let names: Vec<&str> = names.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.contains(&"firstflight-compare") && names.contains(&"parquet"), "{names:?}");
+    for absent in ["axum", "cc", "libbpf-sys", "quinn-proto", "redis", "ring", "rustls", "tokio"] {
+        assert!(!names.contains(&absent), "{absent} is built for the first answer");
+    }
+    for absent in ["daemon", "gateway", "hooks", "kernel", "lab", "quic", "reproduce"] {
+        assert!(
+            !names.contains(&&*format!("firstflight-{absent}")),
+            "{absent} is built for the first answer"
+        );
+    }
+}
