@@ -75,7 +75,7 @@ pub fn analyse(
     windows: &[Nanos],
     grouping: &Grouping,
 ) -> Result<Analysis, TooShort> {
-    let mut study = Study::new(windows, grouping.clone());
+    let mut study = Study::new(windows, *grouping);
     requests.into_iter().for_each(|request| study.add(request));
     study.finish()
 }
@@ -88,7 +88,7 @@ pub struct Windows(Study);
 impl Windows {
     /// A study of these windows without requests.
     pub fn new(windows: &[Nanos], grouping: &Grouping) -> Self {
-        Self(Study { each: true, ..Study::new(windows, grouping.clone()) })
+        Self(Study { each: true, ..Study::new(windows, *grouping) })
     }
 
     /// Adds the next request, as [`Study::add`] does.

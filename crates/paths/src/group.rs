@@ -5,7 +5,6 @@ use core::net::{IpAddr, Ipv6Addr};
 use core::str::FromStr;
 
 use crate::Destination;
-use crate::table::PrefixTable;
 
 /// Number of bits before an IPv4 address in an IPv4-mapped IPv6 address.
 const MAPPED_BITS: u8 = 96;
@@ -61,7 +60,7 @@ impl Prefix {
 
     /// Whether it covers this address, given as a destination. No IPv6 prefix covers an IPv4 address, though the form in which both are
     /// kept lies in `::/0`.
-    pub(crate) fn covers(&self, destination: u128) -> bool {
+    fn covers(&self, destination: u128) -> bool {
         let mapped = Ipv6Addr::from_bits(destination).to_ipv4_mapped().is_some();
         destination & mask(self.length) == self.bits && mapped == self.is_v4()
     }
@@ -71,10 +70,6 @@ impl Prefix {
         self.length <= other.length
             && other.bits & mask(self.length) == self.bits
             && other.is_v4() == self.is_v4()
-    }
-
-    pub(crate) fn bits(&self) -> u128 {
-        self.bits
     }
 }
 
@@ -145,18 +140,15 @@ impl<'de> serde::Deserialize<'de> for Prefix {
 pub enum Group {
     /// The destinations have a common prefix.
     Prefix(Prefix),
-    /// The connections have the same number: that of a name in a [`PrefixTable`], or one that the host
-    /// assigns.
+    /// The connections have the same number, which the host assigns.
     Named(u32),
 }
 
-/// Rule that groups destinations: the longest match in a table of prefixes, otherwise a number of leading
-/// bits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Rule that groups destinations: by a number of leading bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grouping {
     v4: u8,
     v6: u8,
-    table: PrefixTable,
 }
 
 impl Default for Grouping {
@@ -169,7 +161,7 @@ impl Default for Grouping {
 impl Grouping {
     /// Groups by this many leading bits of IPv4 and IPv6 addresses.
     pub fn bits(v4: u8, v6: u8) -> Self {
-        Self { v4, v6, table: PrefixTable::default() }
+        Self { v4, v6 }
     }
 
     /// Groups each host separately.
@@ -177,16 +169,10 @@ impl Grouping {
         Self::bits(32, 128)
     }
 
-    /// Groups by the longest match in `table`; addresses without a match are grouped as before.
-    pub fn with_table(self, table: PrefixTable) -> Self {
-        Self { table, ..self }
-    }
-
     /// Group of a destination.
     pub fn of(&self, address: IpAddr) -> Group {
         let length = if address.to_canonical().is_ipv4() { self.v4 } else { self.v6 };
-        let destination = Destination::from(address).0;
-        self.table.find(destination).unwrap_or_else(|| Group::Prefix(Prefix::around(address, length)))
+        Group::Prefix(Prefix::around(address, length))
     }
 }
 

@@ -22,7 +22,6 @@ mod roster;
 #[cfg(feature = "serde")]
 mod saved;
 mod settings;
-mod table;
 
 pub use averages::Average;
 pub use cluster::Cluster;
@@ -35,7 +34,6 @@ pub use roster::{Connection, Key};
 #[cfg(feature = "serde")]
 pub use saved::{Saved, Unfit};
 pub use settings::{Conflict, Drops, Reporting, Sampling, Settings};
-pub use table::{PrefixTable, TableError};
 
 use core::net::IpAddr;
 use firstflight_contract::Nanos;
