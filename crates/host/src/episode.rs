@@ -43,23 +43,10 @@ pub struct Episodes {
 }
 
 impl Episodes {
-    /// Three duplicate ACKs arrived with the cumulative ACK at `acked`; `next` is the position of the next new data. Returns
-    /// true if an episode begins, which the host then reports as a loss.
-    ///
-    /// For hosts that do not know which packet was lost. RFC 6582 section 3.2 step 2: only if the cumulative ACK "covers more
-    /// than recover"; other duplicate ACKs may be answers to unnecessary retransmissions.
-    pub fn on_duplicate_acks(&mut self, acked: u64, next: u64) -> bool {
-        let begins = !self.recovering && self.recover.is_none_or(|recover| acked > recover);
-        if begins {
-            self.begin(next);
-        }
-        begins
-    }
-
     /// The packet at position `lost` was found to be lost; `next` is the position of the next new data. Returns true if an
     /// episode begins, which the host then reports as a loss.
     ///
-    /// For hosts that know which packet was lost. RFC 9002 section 7.3.2: a loss belongs to the present episode if the packet
+    /// RFC 9002 section 7.3.2: a loss belongs to the present episode if the packet
     /// was sent before the episode began, whether a loss or a mark began it.
     pub fn on_loss(&mut self, lost: u64, next: u64) -> bool {
         let begins = self.recover.is_none_or(|recover| lost >= recover) && !self.marks.is_open(lost);
@@ -114,28 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_of_one_flight_are_one_episode_until_the_flight_is_acknowledged() {
-        // Segments 0..10 are out, 2 and 5 are lost.
-        let mut episodes = Episodes::default();
-        assert!(episodes.on_duplicate_acks(2, 10));
-        assert!(!episodes.on_duplicate_acks(2, 12));
-        // A partial ACK up to 5, and duplicates of it.
-        assert!(!episodes.on_ack(5));
-        assert!(!episodes.on_duplicate_acks(5, 13));
-        assert!(episodes.is_recovering());
-        // Recovery ends with the ACK of all that was sent before the episode, 0..10.
-        assert!(episodes.on_ack(10));
-        assert!(!episodes.is_recovering() && !episodes.on_ack(11));
-        // RFC 6582 section 3.2 step 2: an ACK field of 10 does not cover more than `recover` (9), an ACK field of 11 does.
-        assert!(!episodes.on_duplicate_acks(10, 14));
-        assert!(episodes.on_duplicate_acks(11, 14));
-    }
-
-    #[test]
-    fn the_first_segment_of_a_connection_may_be_lost() {
-        let mut episodes = Episodes::default();
-        assert!(episodes.on_duplicate_acks(0, 4));
-        assert!(!Episodes { recovering: false, ..episodes }.on_duplicate_acks(4, 8));
+    fn the_first_packet_of_a_connection_may_be_lost() {
         assert!(Episodes::default().on_loss(0, 4));
     }
 
@@ -184,14 +150,14 @@ mod tests {
     #[test]
     fn a_timeout_begins_an_episode_in_any_state_but_only_once_per_segment() {
         let mut episodes = Episodes::default();
-        assert!(episodes.on_duplicate_acks(2, 10));
+        assert!(episodes.on_loss(2, 10));
         assert!(episodes.on_timeout(2, 12));
         // The timer backs off and fires again for the same segment.
         assert!(!episodes.on_timeout(2, 12));
         assert!(!episodes.on_ack(11));
         // RFC 6582 section 3.2 step 4: `recover` is the highest position sent before the timeout.
         assert!(episodes.on_ack(12));
-        assert!(!episodes.on_duplicate_acks(12, 15));
+        assert!(!episodes.is_recovering());
         assert!(episodes.on_timeout(12, 15));
     }
 }
