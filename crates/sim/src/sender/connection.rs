@@ -1,6 +1,6 @@
 //! A connection of one kind of sender: the state that all kinds share, the state of this kind, and the events of both.
 //!
-//! A kind is a type of state, [`super::rfc::Rfc`] or [`super::linux::Linux`]. Its [`Rules`] define the processing of
+//! A kind is a type of state, [`super::rfc::Rfc`] or [`super::linux::Linux`]. Its [`SenderKind`] defines the processing of
 //! ACKs, loss detection and recovery, sending, and the retransmission timer. Handshake,
 //! application, pacing, timers and the departure of a segment are here and in the files of this folder, once for all kinds.
 
@@ -38,8 +38,8 @@ impl<K> DerefMut for Connection<K> {
     }
 }
 
-/// The rules in which one kind of sender differs from another.
-pub(crate) trait Rules {
+/// The processing in which one kind of sender differs from another.
+pub(crate) trait SenderKind {
     /// Signals for schemes that this kind offers.
     const OFFERED: Signals;
 
@@ -117,7 +117,7 @@ pub(crate) trait Rules {
 
 impl<K> Connection<K>
 where
-    Self: Rules,
+    Self: SenderKind,
 {
     /// An ACK arrives at `now`. Timers due before it fire first, at their own times.
     pub(super) fn on_ack(&mut self, now: u64, mut ack: AckIn, port: &mut impl Port) {

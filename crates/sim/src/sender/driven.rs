@@ -1,7 +1,7 @@
 //! A sender that a tool drives from outside: the tool hands over data at any time, and the peer's window may change with
 //! every ACK.
 
-use super::connection::{Connection, Rules};
+use super::connection::{Connection, SenderKind};
 use super::stack::ReceiveWindow;
 use super::stamps::RETRANSMITTED;
 use super::{Common, Kinds, Port, Sender};
@@ -44,7 +44,7 @@ impl Sender {
 
 impl<K> Connection<K>
 where
-    Self: Rules,
+    Self: SenderKind,
 {
     fn open(&mut self, now: u64, rtt: u64) {
         self.become_driven();

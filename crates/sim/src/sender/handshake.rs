@@ -3,14 +3,14 @@
 //! A SYN with data is the first segment itself, and the first ACK is its answer: the bits that make it a SYN, and the
 //! options of a cookie or a connection count, are not counted.
 
-use super::connection::{Connection, Rules};
+use super::connection::{Connection, SenderKind};
 use super::stack::DataInSyn;
 use super::{AckIn, Port};
 use firstflight_contract::{Entry, Moment, Nanos, Signals};
 
 impl<K> Connection<K>
 where
-    Self: Rules,
+    Self: SenderKind,
 {
     /// The application begins.
     pub(super) fn begin(&mut self, now: u64, port: &mut impl Port) {

@@ -1,6 +1,6 @@
 //! A sender's state as tools ask for it, in the words of Linux's TCP_INFO.
 
-use super::connection::{Connection, Rules};
+use super::connection::{Connection, SenderKind};
 use firstflight_contract::Rate;
 
 /// Congestion state, in Linux's words.
@@ -64,7 +64,7 @@ pub(crate) struct Status {
 
 impl<K> Connection<K>
 where
-    Self: Rules,
+    Self: SenderKind,
 {
     /// The registers now.
     pub(super) fn info(&self) -> Info {

@@ -40,7 +40,7 @@ mod timers;
 use crate::packet::{self, Blocks};
 use app::App;
 pub use common::{Common, SenderStats};
-use connection::{Connection, Rules};
+use connection::{Connection, SenderKind};
 use core::ops::{Deref, DerefMut};
 use firstflight_contract::Signals;
 use firstflight_host::chain::Chain;
@@ -124,7 +124,7 @@ impl DerefMut for Sender {
 impl Sender {
     /// Signals for schemes that senders of one kind or another offer.
     pub const OFFERED: Signals =
-        <Connection<Rfc> as Rules>::OFFERED.union(<Connection<Linux> as Rules>::OFFERED);
+        <Connection<Rfc> as SenderKind>::OFFERED.union(<Connection<Linux> as SenderKind>::OFFERED);
 
     /// A connection that will begin when its application says so.
     pub fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {

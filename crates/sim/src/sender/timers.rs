@@ -1,7 +1,7 @@
 //! The sender's own clock: retransmission, pacing, application. Each fires at its own time, in order.
 
 use super::Port;
-use super::connection::{Connection, Rules};
+use super::connection::{Connection, SenderKind};
 use super::stack::IdleRestart;
 use firstflight_contract::{Entry, Nanos};
 
@@ -16,7 +16,7 @@ enum Due {
 
 impl<K> Connection<K>
 where
-    Self: Rules,
+    Self: SenderKind,
 {
     /// Fires every timer due up to `to`, each at its own time.
     #[cold]

@@ -1,44 +1,26 @@
 //! Stacks of the tests and benchmarks: one for each kind of sender. A test changes the fields that it is about.
 
-use firstflight_contract::Nanos;
+use firstflight_scenario::Profile;
 use firstflight_sim::sender::rto::RtoConfig;
 use firstflight_sim::sender::stack::{
-    DataInSyn, Detection, Fill, IdleRestart, LimitedRule, MarkRule, Pacing, PartialAcks, ReceiveWindow,
-    Recovery, RecoveryRule, Reduction, Rules, Stack, Timers, Tokens,
+    DataInSyn, IdleRestart, PartialAcks, ReceiveWindow, Recovery, Rules, Stack,
 };
 
 const MS: u64 = 1_000_000;
 
 /// Rules of ns-2.
-pub(crate) const NS2: Rules = Rules {
-    recovery: RecoveryRule::Ns2,
-    marks: MarkRule::Ns2,
-    decrease_from_window: true,
-    limited: LimitedRule::Ignored,
-    whole_packets: true,
-    rtt_per_ack: false,
-    ..Rules::RFC
-};
-
-/// Rules of Linux.
-pub(crate) const LINUX: Rules = Rules {
-    detection: Detection::Times,
-    decrease_from_window: true,
-    pacing: Pacing::Optional,
-    timers: Timers::Wheel,
-    timestamps: true,
-    ..Rules::RFC
-};
+pub(crate) const NS2: Rules = Profile::Ns2.stack().rules;
 
 /// Rules of quinn.
-pub(crate) const QUINN: Rules = Rules {
-    reduction: Reduction::AtOnce,
-    limited: LimitedRule::LastAttempt,
-    fill: Fill::BelowTheEdge(2),
-    pacing: Pacing::Tokens(Tokens { percent: 125, burst: Nanos::from_millis(2), packets: [10, 256] }),
-    timers: Timers::Due,
-    ..LINUX
-};
+pub(crate) const QUINN: Rules = Profile::Quinn.stack().rules;
+
+/// Retransmission timeouts of a profile.
+fn rto(profile: Profile) -> RtoConfig {
+    let stack = profile.stack();
+    let [initial, min, max, granularity] =
+        [stack.initial_rto, stack.min_rto, stack.max_rto, stack.rto_granularity].map(|time| time.0);
+    RtoConfig { initial, min, max, granularity, phase: 0 }
+}
 
 /// The RFCs: SACK, segments of 1000 bytes, an initial window of one segment, no handshake.
 pub(crate) fn rfc() -> Stack {
@@ -66,27 +48,25 @@ pub(crate) fn rfc() -> Stack {
 
 /// ns-2's `sack1` agent: packets of 1000 bytes with 40 bytes of headers, a clock of 10 ms.
 pub(crate) fn ns2() -> Stack {
-    let rfc = rfc();
     Stack {
         mss: 960,
         rules: NS2,
         receive_window: ReceiveWindow::fixed(1_000_000),
-        rto: RtoConfig { initial: 3000 * MS, granularity: 10 * MS, ..rfc.rto },
-        ..rfc
+        rto: rto(Profile::Ns2),
+        ..rfc()
     }
 }
 
 /// Linux: RACK with SACK and timestamps, an initial window of ten segments, a clock of 4 ms.
 pub(crate) fn linux() -> Stack {
-    let rfc = rfc();
     Stack {
         mss: 960,
         recovery: Recovery::Rack { sack: true },
         initial_window: 10,
         receive_window: ReceiveWindow::fixed(1_000_000),
         growth_per_ack: u32::MAX,
-        rules: LINUX,
-        rto: RtoConfig { max: 120_000 * MS, granularity: 4 * MS, ..rfc.rto },
-        ..rfc
+        rules: Profile::Linux.stack().rules,
+        rto: rto(Profile::Linux),
+        ..rfc()
     }
 }

@@ -24,7 +24,7 @@ mod wheel;
 
 use super::app::App;
 use super::common::Common;
-use super::connection::{Connection, Rules};
+use super::connection::{Connection, SenderKind};
 use super::info::{CaState, Status};
 use super::rto::Rto;
 use super::stack::Stack;
@@ -186,7 +186,7 @@ impl Connection<Linux> {
     }
 }
 
-impl Rules for Connection<Linux> {
+impl SenderKind for Connection<Linux> {
     const OFFERED: Signals = Signals::RTT
         .union(Signals::PACING)
         .union(Signals::SENT)

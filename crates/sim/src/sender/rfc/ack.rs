@@ -1,7 +1,7 @@
 //! ACKs of the RFC sender that are not simply the next, and the parts that all its kinds of recovery share.
 
 use super::{LossState, Rfc};
-use crate::sender::connection::{Connection, Rules};
+use crate::sender::connection::{Connection, SenderKind};
 use crate::sender::routers::Carries;
 use crate::sender::stack::{MarkRule, Recovery, RecoveryRule};
 use crate::sender::{AckIn, Port};

@@ -2,7 +2,7 @@
 
 use super::{DUP_THRESH, LossState, Rfc};
 use crate::sender::Port;
-use crate::sender::connection::{Connection, Rules};
+use crate::sender::connection::{Connection, SenderKind};
 use crate::sender::stack::Recovery;
 use firstflight_contract::{Ack, Nanos};
 

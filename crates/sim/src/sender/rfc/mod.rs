@@ -12,7 +12,7 @@ mod window;
 
 use super::app::App;
 use super::common::Common;
-use super::connection::{Connection, Rules};
+use super::connection::{Connection, SenderKind};
 use super::info::{CaState, Status};
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
@@ -114,7 +114,7 @@ impl Connection<Rfc> {
     }
 }
 
-impl Rules for Connection<Rfc> {
+impl SenderKind for Connection<Rfc> {
     const OFFERED: Signals = Signals::RTT
         .union(Signals::PACING)
         .union(Signals::SENT)

@@ -2,7 +2,7 @@
 
 use super::Rfc;
 use crate::sender::Port;
-use crate::sender::connection::{Connection, Rules};
+use crate::sender::connection::{Connection, SenderKind};
 use crate::sender::stack::PartialAcks;
 use firstflight_contract::Ack;
 

@@ -1,7 +1,7 @@
 //! Selective retransmission under a pipe estimate: RFC 6675.
 
 use super::{DUP_THRESH, LossState, Rfc};
-use crate::sender::connection::{Connection, Rules};
+use crate::sender::connection::{Connection, SenderKind};
 use crate::sender::{AckIn, Port};
 use firstflight_contract::Ack;
 

@@ -2,7 +2,7 @@
 //! anything above it has arrived, the lowest hole first, and at most once in a recovery.
 
 use super::{DUP_THRESH, LossState, Rfc};
-use crate::sender::connection::{Connection, Rules};
+use crate::sender::connection::{Connection, SenderKind};
 use crate::sender::{AckIn, Port};
 use firstflight_contract::Ack;
 

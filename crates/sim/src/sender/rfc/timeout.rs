@@ -2,7 +2,7 @@
 
 use super::{LossState, Rfc};
 use crate::sender::Port;
-use crate::sender::connection::{Connection, Rules};
+use crate::sender::connection::{Connection, SenderKind};
 use crate::sender::stack::{MarkRule, Recovery, RecoveryRule};
 use firstflight_contract::{Nanos, Trigger};
 
