@@ -1,8 +1,6 @@
 //! The structs of the kernel as a program sees them here: the fields that exist, where each lies, and where its value comes
 //! from. An object finds the fields by name, so their places need not be the kernel's.
 
-use strsim::jaro_winkler;
-
 /// Origin of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -238,11 +236,11 @@ pub(crate) fn find(name: &str) -> Option<Found> {
     group.then_some(Found::Group)
 }
 
-/// The field whose name is nearest to an unknown one, if one is near.
+/// The field of the same struct whose name is nearest to an unknown one, if one is near.
 pub(crate) fn nearest(name: &str) -> Option<String> {
-    let scored = FIELDS.iter().map(|field| (jaro_winkler(field.name, name), field.name));
-    let best = scored.max_by(|one, other| one.0.total_cmp(&other.0));
-    best.filter(|(score, _)| *score > 0.93).map(|(_, name)| name.to_owned())
+    let (of, field) = name.split_once('.')?;
+    let fields = FIELDS.iter().filter_map(|field| field.name.strip_prefix(of)?.strip_prefix('.'));
+    firstflight_document::nearest(field, fields).map(|field| format!("{of}.{field}"))
 }
 
 /// Whether programs are given pointers to this struct.

@@ -24,7 +24,7 @@ const LAYERS: [(&str, &[&str]); 34] = [
     ("anyscenario", &["contract", "schemes", "scenario"]),
     ("script", &[]),
     ("skip", &[]),
-    ("bpf", &["contract", "schemes"]),
+    ("bpf", &["contract", "document", "schemes"]),
     ("quic", &["contract", "host", "schemes", "scenario"]),
     // Its object's Rust side, bpf/face, is on contract, host and schemes alone.
     ("kernel", &["contract", "document", "host", "schemes", "kernel-face"]),

@@ -271,7 +271,8 @@ fn column(text: &str, key: &str, others: usize) -> usize {
     at.map_or(1, |at| text[..at].chars().count() + 1)
 }
 
-/// The name nearest to `written`, if one is near enough for a slip of the keys.
+/// The name nearest to `written`, if one is near enough for a slip of the keys. That of crate `document` is out of reach: a program that
+/// drives a sender needs this crate alone.
 fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distances = names.into_iter().map(|name| (strsim::osa_distance(written, name), name));
     let near = |&(distance, name): &(usize, &str)| distance < name.len() && distance <= 1.max(name.len() / 3);
