@@ -1,4 +1,4 @@
-.PHONY: help build run test research bench regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
+.PHONY: help build run test additions research bench regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -34,6 +34,9 @@ test: packages-build packages-test packages-kernel packages-kernel-source ## ins
 research: packages-build packages-kernel ## build, lint and test the packages of research/
 	cargo clippy --locked --all-targets --package 'research-*' -- --deny warnings
 	cargo test --locked --package 'research-*'
+
+additions: packages-build ## add one of each thing by the files that ARCHITECTURE.md names, in a copy of the repository
+	tools/additions
 
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
 	cargo bench --locked --package firstflight-sim --bench engine

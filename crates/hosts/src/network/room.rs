@@ -223,17 +223,10 @@ fn in_flight(scenario: &Scenario, built: &Built, estimate: &mut Estimate) {
 /// Packets that a link can carry until the end of the run.
 fn carried(built: &Built, link: &LinkConfig, size: f64) -> f64 {
     let bytes = |rate: Rate| rate.0 as f64 / 8e9 * built.network.end.0 as f64;
+    // No other queue passes less than the link carries.
     let policer = match link.queue {
         QueueConfig::Policer(bucket, _) => Some(bucket),
-        QueueConfig::Unlimited
-        | QueueConfig::Packets(_)
-        | QueueConfig::Bytes(_)
-        | QueueConfig::Red(_)
-        | QueueConfig::Router(..)
-        | QueueConfig::Priority(_)
-        | QueueConfig::Choke(_)
-        | QueueConfig::Codel(..)
-        | QueueConfig::FqCodel(_) => None,
+        _ => None,
     };
     let passed = policer.iter().chain(&link.shaper).map(|bucket| bucket.burst as f64 + bytes(bucket.rate));
     passed.fold(bytes(link.rate), f64::min) / size
