@@ -1,6 +1,6 @@
 //! The layers of ARCHITECTURE.md: no crate depends on a crate above it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
@@ -216,6 +216,162 @@ fn public(line: &str) -> Option<&str> {
         name = words.next()?;
     }
     Some(name)
+}
+
+/// Modules in circles that are left to undo, by crate; `lib` is the root file. An entry whose modules form no circle fails the test, too.
+const CIRCLES: &[(&str, &str)] = &[
+    ("anyscenario", "lib network scheme text traffic"),
+    ("bpf", "calls machine"),
+    (
+        "daemon",
+        "api audit canary door engine exchange files foreign journal keys logs metrics orders others requests service store tls view",
+    ),
+    ("gateway", "gateway memory prefix serial settings share state table"),
+    ("lab", "congestion_control host watch"),
+    ("net", "catalogue link queue readings router"),
+    ("paths", "averages cluster group intervals lib memory policy recent roster saved settings table"),
+    ("reproduce", "cell experiment judge library metric observe readings run sequential"),
+    ("results", "check lib reference table"),
+    ("scenario", "build canonical draws format model read schema stack"),
+    ("schemes", "avoidance startup"),
+    ("sweep", "dataset grid lib plan"),
+];
+
+/// A module that uses another one, which uses it, cannot be read without it. A module is a file directly below `src`, with the folder of its
+/// name. Names that the root exports again belong to their modules. Unit tests may use every module.
+#[test]
+fn modules_of_a_crate_form_no_circle() {
+    for name in manifests().into_keys() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&name).join("src");
+        let uses = uses_of_modules(&source);
+        let in_circle = uses.keys().filter(|module| reached(&uses, module).contains(module.as_str()));
+        let found: BTreeSet<&str> = in_circle.map(String::as_str).collect();
+        let left = CIRCLES.iter().find(|(other, _)| *other == name).map(|(_, modules)| *modules);
+        let left: BTreeSet<&str> = left.unwrap_or_default().split_whitespace().collect();
+        let new: Vec<_> = found.difference(&left).collect();
+        assert!(new.is_empty(), "{name}: modules that use each other: {new:?}");
+        let undone: Vec<_> = left.difference(&found).collect();
+        assert!(undone.is_empty(), "{name}: take these from CIRCLES: {undone:?}");
+    }
+}
+
+/// The modules that a module uses, and those that they use.
+fn reached<'a>(uses: &'a BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<&'a str> {
+    let (mut reached, mut open): (BTreeSet<&str>, _) = (BTreeSet::new(), vec![from]);
+    while let Some(module) = open.pop() {
+        let next = uses.get(module).into_iter().flatten().map(String::as_str);
+        for next in next {
+            if reached.insert(next) {
+                open.push(next);
+            }
+        }
+    }
+    reached
+}
+
+/// The modules that each module of a crate uses, by the names of both.
+fn uses_of_modules(source: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let mut files: BTreeMap<String, Vec<(usize, String)>> = BTreeMap::new();
+    for path in sources(source) {
+        let inner = path.strip_prefix(source).expect("a file of the crate").with_extension("");
+        let mut parts: Vec<String> = inner
+            .iter()
+            .map(|part| part.to_string_lossy().into_owned())
+            .filter(|part| part != "mod")
+            .collect();
+        if parts[0] == "main" || parts.last().is_some_and(|part| part == "tests") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a source is readable");
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let code: String = text.lines().map(|line| line.split("//").next().unwrap_or_default()).fold(
+            String::new(),
+            |mut code, line| {
+                code.push_str(line);
+                code.push('\n');
+                code
+            },
+        );
+        let depth = if parts == ["lib"] { 0 } else { parts.len() };
+        files.entry(parts.swap_remove(0)).or_default().push((depth, code));
+    }
+    let root = files.get("lib").map_or("", |root| root[0].1.as_str());
+    // Statements of the root that export names of its modules, and its other code.
+    let (exports, own): (Vec<&str>, Vec<&str>) =
+        root.split_inclusive(';').partition(|statement| statement.trim_start().starts_with("pub use"));
+    let named = |text: &str, word: &str| text.split(|c: char| !is_name(c)).any(|other| other == word);
+    let module = |word: &str| -> String {
+        let export = || exports.iter().find(|export| named(export, word));
+        let of = |export: &str| files.keys().find(|module| named(export, module)).cloned();
+        match files.contains_key(word) {
+            true => word.into(),
+            false => export().and_then(|export| of(export)).unwrap_or_else(|| "lib".into()),
+        }
+    };
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (from, parts) in &files {
+        let mut used: BTreeSet<String> = BTreeSet::new();
+        for (depth, code) in parts {
+            let roots = ["crate::".to_owned(), "super::".repeat(*depth)];
+            let words =
+                roots.iter().filter(|root| !root.is_empty()).flat_map(|root| words_behind(code, root));
+            used.extend(words.map(module));
+        }
+        if from == "lib" {
+            used = files.keys().filter(|it| own.concat().contains(&format!("{it}::"))).cloned().collect();
+        }
+        used.remove(from);
+        uses.insert(from.clone(), used);
+    }
+    uses
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The names that stand directly behind `prefix` in the code: one, or those of a group in braces.
+fn words_behind<'a>(code: &'a str, prefix: &str) -> Vec<&'a str> {
+    let mut words = vec![];
+    for (at, _) in code.match_indices(prefix) {
+        // The last `super::` of a longer chain, and a name that ends with the prefix, are others.
+        if code[..at].ends_with(|c: char| is_name(c) || c == ':') {
+            continue;
+        }
+        let behind = &code[at + prefix.len()..];
+        let first = |text: &'a str| text.trim_start().split(|c: char| !is_name(c)).next().unwrap_or_default();
+        let Some(group) = behind.strip_prefix('{') else {
+            words.push(first(behind));
+            continue;
+        };
+        let (mut depth, mut begin) = (0, 0);
+        for (place, c) in group.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' if depth == 0 => {
+                    words.push(first(&group[begin..place]));
+                    break;
+                }
+                '}' => depth -= 1,
+                ',' if depth == 0 => {
+                    words.push(first(&group[begin..place]));
+                    begin = place + 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    words.retain(|word| !word.is_empty() && *word != "super");
+    words
+}
+
+#[test]
+fn names_behind_a_prefix_are_one_or_those_of_a_group() {
+    let code =
+        "use crate::one::{Two, Three};\nuse crate::{four::{Five, Six}, seven};\nuse super::super::eight;\n";
+    assert_eq!(words_behind(code, "crate::"), ["one", "four", "seven"]);
+    assert_eq!(words_behind(code, "super::super::"), ["eight"]);
+    assert_eq!(words_behind(code, "super::"), [""; 0]);
 }
 
 /// A file of tests that no program has would never run.
