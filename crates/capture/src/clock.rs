@@ -129,7 +129,7 @@ struct Sign {
 }
 
 /// Part of the file that contains one step.
-struct Place {
+struct Gap {
     from: u32,
     to: u32,
     back: bool,
@@ -411,11 +411,11 @@ impl Order {
 
     /// The step in `place`: the clock goes furthest in its direction between two packets. The size assumes that no
     /// time passed between them.
-    fn step(&self, place: &Place) -> Option<Step> {
-        let from = self.0.partition_point(|(number, _)| *number < place.from);
-        let pairs = self.0[from..].windows(2).take_while(|pair| pair[1].0 <= place.to);
+    fn step(&self, gap: &Gap) -> Option<Step> {
+        let from = self.0.partition_point(|(number, _)| *number < gap.from);
+        let pairs = self.0[from..].windows(2).take_while(|pair| pair[1].0 <= gap.to);
         let change = |pair: &[(u32, Nanos)]| i128::from(pair[1].1.0) - i128::from(pair[0].1.0);
-        let pair = pairs.max_by_key(|pair| if place.back { -change(pair) } else { change(pair) })?;
+        let pair = pairs.max_by_key(|pair| if gap.back { -change(pair) } else { change(pair) })?;
         let start = self.0[0].1;
         Some(Step { first: pair[1].0, by: change(pair), measured: false, at: pair[0].1, start })
     }
@@ -425,48 +425,43 @@ impl Order {
 type Epochs = (u32, u32, u32);
 
 /// Steps that explain the signs, in the order of the file, at most one more than [`MAX_STEPS`]. `change` measures the
-/// step in a place by time stamps, in nanoseconds.
-fn located(
-    mut signs: Vec<Sign>,
-    order: &Order,
-    change: impl Fn(&Place, Epochs) -> Option<i128>,
-) -> Vec<Step> {
-    let places = places(&mut signs);
-    let mut found: Vec<(Step, &Place)> =
-        places.iter().filter_map(|place| Some((order.step(place)?, place))).collect();
-    found.sort_by_key(|(step, place)| (step.first, !place.back));
+/// step in a gap by time stamps, in nanoseconds.
+fn located(mut signs: Vec<Sign>, order: &Order, change: impl Fn(&Gap, Epochs) -> Option<i128>) -> Vec<Step> {
+    let gaps = gaps(&mut signs);
+    let mut found: Vec<(Step, &Gap)> = gaps.iter().filter_map(|gap| Some((order.step(gap)?, gap))).collect();
+    found.sort_by_key(|(step, gap)| (step.first, !gap.back));
     found.dedup_by_key(|(step, _)| step.first);
     found.truncate(MAX_STEPS + 1);
     let first = |index: usize| found.get(index).map(|(step, _)| step.first);
-    let sized = found.iter().enumerate().filter_map(|(index, (step, place))| {
+    let sized = found.iter().enumerate().filter_map(|(index, (step, gap))| {
         let begin = index.checked_sub(1).and_then(first).unwrap_or(0);
         let end = first(index + 1).unwrap_or(u32::MAX);
-        let way = |by: &i128| (*by < 0) == place.back;
-        match change(place, (begin, step.first, end)).filter(way) {
+        let way = |by: &i128| (*by < 0) == gap.back;
+        match change(gap, (begin, step.first, end)).filter(way) {
             // no packet passed before the one ahead of it in the file
             Some(by) => Some(Step { by: by.min(step.by), measured: true, ..*step }),
-            None => (step.by < 0 && place.back).then_some(*step),
+            None => (step.by < 0 && gap.back).then_some(*step),
         }
     });
     sized.filter(|step| step.by.unsigned_abs() >= u128::from(LEAST.0)).collect()
 }
 
-/// Places of the fewest steps that explain the signs: each contains the end of the sign that ends first.
-fn places(signs: &mut [Sign]) -> Vec<Place> {
+/// Gaps of the fewest steps that explain the signs: each contains the end of the sign that ends first.
+fn gaps(signs: &mut [Sign]) -> Vec<Gap> {
     signs.sort_by_key(|sign| (sign.back, sign.to));
-    let mut places: Vec<Place> = Vec::new();
+    let mut gaps: Vec<Gap> = Vec::new();
     for &mut Sign { from, to, back, flow } in signs {
-        match places.last_mut().filter(|place| place.back == back && from < place.to) {
-            Some(place) => {
-                place.from = place.from.max(from);
-                if place.flows.len() < MEASURING && !place.flows.contains(&flow) {
-                    place.flows.push(flow);
+        match gaps.last_mut().filter(|gap| gap.back == back && from < gap.to) {
+            Some(gap) => {
+                gap.from = gap.from.max(from);
+                if gap.flows.len() < MEASURING && !gap.flows.contains(&flow) {
+                    gap.flows.push(flow);
                 }
             }
-            None => places.push(Place { from, to, back, flows: vec![flow] }),
+            None => gaps.push(Gap { from, to, back, flows: vec![flow] }),
         }
     }
-    places
+    gaps
 }
 
 /// Spread and size, in nanoseconds, of the change of the capture's clock against the time stamps of the side of

@@ -10,7 +10,7 @@ use crate::copy_place::CopyPlace;
 use crate::groups::{GroupId, client};
 use crate::packet::{Flags, TcpPacket};
 use crate::side::Side;
-use crate::successor::{Arrival, OddSyns, Place, Successor};
+use crate::successor::{Arrival, OddSyns, Owner, Successor};
 use crate::syn::{Syn, Syns};
 use crate::tap::Tap;
 use crate::transfers::Exchange;
@@ -156,7 +156,7 @@ impl End {
     }
 
     /// New bytes of a data packet from `start` to `end`, with those that the capture missed in front of it.
-    fn news(&self, start: u64, end: u64) -> u64 {
+    fn new_between(&self, start: u64, end: u64) -> u64 {
         let Some(high) = self.high else { return end - start };
         if start.saturating_sub(high) > Self::FAR {
             // bytes count once the next packet goes on from an implausible number
@@ -238,7 +238,7 @@ impl Flow {
     }
 
     /// Connection of a packet between the same ports: this one or the next.
-    pub(crate) fn place(&mut self, at: Nanos, packet: &TcpPacket, tap: Tap) -> Place {
+    pub(crate) fn place(&mut self, at: Nanos, packet: &TcpPacket, tap: Tap) -> Owner {
         /// Farthest number that packets of the connection may have: more than any window holds at the point of capture.
         const NEAR: u32 = 1 << 24;
         let arrival = || Arrival { at, packet: packet.clone(), tap };
@@ -246,10 +246,10 @@ impl Flow {
             let peer = self.end(self.side_of(packet).other());
             let answered = peer.syn().is_some() || peer.acknowledges.is_some() || self.carried_data();
             if self.closed() || !answered {
-                return Place::Next(vec![]);
+                return Owner::Next(vec![]);
             }
             self.successor.open(arrival());
-            return Place::Held;
+            return Owner::Held;
         }
         let ends = (self.ends, &self.sides);
         let is_near = |number: u32| {
@@ -377,7 +377,8 @@ impl Flow {
         }
         let new_bytes = match packet.payload {
             0 => 0,
-            _ => self.sides[own].news(added.data_start(), added.data_start() + u64::from(packet.payload)),
+            _ => self.sides[own]
+                .new_between(added.data_start(), added.data_start() + u64::from(packet.payload)),
         };
         let opens = packet.flags.has(Flags::SYN);
         let belongs = !opens || self.sides[own].syns.add(Syn::new(seq, packet));

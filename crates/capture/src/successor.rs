@@ -19,9 +19,9 @@ pub(crate) struct Arrival {
     pub(crate) tap: Tap,
 }
 
-/// Connection of a packet.
+/// Connection that a packet belongs to.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Owner {
     /// The one that is known.
     Own,
     /// Not known yet: the packet is held back.
@@ -82,8 +82,8 @@ impl Successor {
         arrival: impl FnOnce() -> Arrival,
         packet: &TcpPacket,
         is_near: impl Fn(u32) -> bool,
-    ) -> Place {
-        let Some(Arrival { packet: syn, .. }) = self.held.first() else { return Place::Own };
+    ) -> Owner {
+        let Some(Arrival { packet: syn, .. }) = self.held.first() else { return Owner::Own };
         let first = syn.seq.wrapping_add(1);
         let has_ack = packet.flags.has(Flags::ACK);
         // Data in a SYN is taken in whole, in part or not at all.
@@ -93,11 +93,11 @@ impl Successor {
         let answered = answers().next().is_some();
         let follows = if packet.from != syn.from {
             if !has_ack || !within(packet.ack) {
-                return Place::Own;
+                return Owner::Own;
             }
             if packet.flags.has(Flags::SYN) {
                 self.hold(arrival());
-                return Place::Held;
+                return Owner::Held;
             }
             answers().any(|answer| packet.seq.wrapping_sub(answer.seq).wrapping_sub(1) <= u32::from(u16::MAX))
         } else {
@@ -105,15 +105,15 @@ impl Successor {
                 packet.ack.wrapping_sub(answer.seq).wrapping_sub(1) <= u32::from(u16::MAX)
             };
             if packet.flags.has(Flags::SYN) || !has_ack || !within(packet.seq) {
-                return Place::Own;
+                return Owner::Own;
             }
             answers().any(acknowledges)
         };
         // Without the answer the numbers alone show it.
         if follows || !answered && !is_near(first) {
-            Place::Next(std::mem::take(&mut self.held))
+            Owner::Next(std::mem::take(&mut self.held))
         } else {
-            Place::Own
+            Owner::Own
         }
     }
 

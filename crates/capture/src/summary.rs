@@ -292,19 +292,19 @@ fn fastest(trace: &PacketTrace, packets: u64) -> f64 {
     /// Time within which hosts read packets together.
     const COALESCED: f64 = 250e-6;
     let wanted = packets * u64::from(trace.mss);
-    let news: Vec<(Nanos, u64)> =
+    let arrivals: Vec<(Nanos, u64)> =
         trace.acks.iter().filter(|ack| ack.bytes > 0).map(|ack| (ack.at, ack.bytes)).collect();
     let (mut sum, mut last, mut most) = (0, 0, 0.0_f64);
-    for first in 0..news.len() {
-        while sum < wanted && last + 1 < news.len() {
+    for first in 0..arrivals.len() {
+        while sum < wanted && last + 1 < arrivals.len() {
             last += 1;
-            sum += news[last].1;
+            sum += arrivals[last].1;
         }
-        let took = news[last].0.saturating_sub(news[first].0).as_secs_f64().max(COALESCED);
+        let took = arrivals[last].0.saturating_sub(arrivals[first].0).as_secs_f64().max(COALESCED);
         if sum >= wanted || first == 0 {
             most = most.max(sum as f64 / took);
         }
-        sum = sum.saturating_sub(news.get(first + 1).map_or(0, |next| next.1));
+        sum = sum.saturating_sub(arrivals.get(first + 1).map_or(0, |next| next.1));
         last = last.max(first + 1);
     }
     most.max(1.0)
@@ -321,8 +321,8 @@ fn flights(trace: &PacketTrace) -> [f64; 2] {
 
 /// Longest time without an acknowledgement of data, relative to the `shortest` round trip.
 fn silence(trace: &PacketTrace, begin: Nanos, end: Nanos, shortest: Option<Nanos>) -> f64 {
-    let news = trace.acks.iter().filter(|ack| ack.bytes > 0 && ack.at > begin && ack.at <= end);
-    let times: Vec<Nanos> = std::iter::once(begin).chain(news.map(|ack| ack.at)).collect();
+    let arrivals = trace.acks.iter().filter(|ack| ack.bytes > 0 && ack.at > begin && ack.at <= end);
+    let times: Vec<Nanos> = std::iter::once(begin).chain(arrivals.map(|ack| ack.at)).collect();
     let longest = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap_or_default();
     let shortest = shortest.unwrap_or(longest).as_secs_f64().max(SHORTEST);
     log(longest.as_secs_f64().max(SHORTEST) / shortest)

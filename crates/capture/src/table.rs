@@ -24,7 +24,7 @@ use crate::groups::{Group, GroupId, Groups};
 use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
-use crate::successor::{Arrival, OddSyns, Place};
+use crate::successor::{Arrival, OddSyns, Owner};
 use crate::tap::Tap;
 
 /// Maximum number of connections that are followed at once. [`LOOKED_AT`] has the connection that makes room for a new one.
@@ -111,9 +111,9 @@ impl Table {
             return Ok(());
         }
         let index = match known.map(|index| (index, self.flows[index as usize].1.place(at, packet, tap))) {
-            Some((index, Place::Own)) => index,
-            Some((_, Place::Held)) => return Ok(()),
-            Some((index, Place::Next(held))) => {
+            Some((index, Owner::Own)) => index,
+            Some((_, Owner::Held)) => return Ok(()),
+            Some((index, Owner::Next(held))) => {
                 self.end(index, key);
                 let next = self.begin(held.first().map_or(packet, |first| &first.packet), key);
                 for Arrival { at, packet, tap } in held {

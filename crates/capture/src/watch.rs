@@ -22,7 +22,7 @@ use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
 use crate::reader::{Next, failed, open};
-use crate::successor::{Arrival, Place};
+use crate::successor::{Arrival, Owner};
 use crate::table::key;
 use crate::tap::Tap;
 
@@ -167,10 +167,10 @@ impl Watch {
         let place = known
             .and_then(|index| Some((index, self.flows[index as usize].as_mut()?.place(at, packet, tap))));
         let index = match place {
-            Some((index, Place::Own)) => index,
+            Some((index, Owner::Own)) => index,
             // It may open a connection, as every SYN may.
-            Some((_, Place::Held)) => return opening(packet),
-            Some((index, Place::Next(held))) => {
+            Some((_, Owner::Held)) => return opening(packet),
+            Some((index, Owner::Next(held))) => {
                 self.end(index);
                 let next = self.begin(held.first().map_or(packet, |first| &first.packet), key);
                 for Arrival { at, packet, tap } in held {

@@ -229,12 +229,11 @@ const CIRCLES: &[(&str, &str)] = &[
     ("gateway", "gateway memory prefix serial settings share state table"),
     ("lab", "congestion_control host watch"),
     ("net", "catalogue link queue readings router"),
-    ("paths", "averages cluster group intervals lib memory policy recent roster saved settings table"),
+    ("paths", "averages cluster group intervals memory policy recent roster saved settings table"),
     ("reproduce", "cell experiment judge library metric observe readings run sequential"),
-    ("results", "check lib reference table"),
     ("scenario", "build canonical draws format model read schema stack"),
     ("schemes", "avoidance startup"),
-    ("sweep", "dataset grid lib plan"),
+    ("sweep", "job lib store"),
 ];
 
 /// A module that uses another one, which uses it, cannot be read without it. A module is a file directly below `src`, with the folder of its
@@ -298,7 +297,7 @@ fn uses_of_modules(source: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let root = files.get("lib").map_or("", |root| root[0].1.as_str());
     // Statements of the root that export names of its modules, and its other code.
     let (exports, own): (Vec<&str>, Vec<&str>) =
-        root.split_inclusive(';').partition(|statement| statement.trim_start().starts_with("pub use"));
+        root.split_inclusive(';').partition(|statement| statement.contains("pub use "));
     let named = |text: &str, word: &str| text.split(|c: char| !is_name(c)).any(|other| other == word);
     let module = |word: &str| -> String {
         let export = || exports.iter().find(|export| named(export, word));
@@ -318,7 +317,11 @@ fn uses_of_modules(source: &Path) -> BTreeMap<String, BTreeSet<String>> {
             used.extend(words.map(module));
         }
         if from == "lib" {
-            used = files.keys().filter(|it| own.concat().contains(&format!("{it}::"))).cloned().collect();
+            let own = own.concat();
+            used = files.keys().filter(|it| own.contains(&format!("{it}::"))).cloned().collect();
+            // Types that the root exports and names in its own code.
+            let words = own.split(|c: char| !is_name(c)).filter(|word| word.starts_with(char::is_uppercase));
+            used.extend(words.filter(|word| exports.iter().any(|export| named(export, word))).map(module));
         }
         used.remove(from);
         uses.insert(from.clone(), used);

@@ -23,7 +23,7 @@ use firstflight_results::{CapturedTrace, ConnectionResult, LimitedBy, Series};
 const RERUNS: u32 = 12;
 
 /// Minimum departure. Even over an exactly known path the transfers of a real kernel depart from a simulator that makes
-/// the same decisions, because packets do not show every state of the hosts (`docs/predictions.md`), and the statistics
+/// the same decisions, because packets do not show every state of the ends (`docs/predictions.md`), and the statistics
 /// that paths are compared by do not tell smaller differences.
 const LEAST_DEPARTURE: f64 = 0.01;
 /// Departure above which a warning is given.

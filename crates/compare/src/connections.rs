@@ -19,7 +19,7 @@ pub(crate) fn name(connection: &Connection) -> String {
     format!("{} > {}", connection.sender, connection.receiver)
 }
 
-/// Indices of the connections between the two hosts that exchanged most data, those with most data first.
+/// Indices of the connections between the two addresses that exchanged most data, those with most data first.
 pub(crate) fn between_busiest(connections: &[&Connection]) -> Vec<usize> {
     let pair = |connection: &Connection| (connection.sender.ip(), connection.receiver.ip());
     let mut bytes: BTreeMap<(IpAddr, IpAddr), u64> = BTreeMap::new();

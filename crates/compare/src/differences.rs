@@ -139,7 +139,7 @@ fn rows_of_size(
         let other = other.filter(|&other| other != place)?;
         let difference = paired(&times[place], &times[other], seed)?;
         let median = ranked[other].1.map_or(0.0, |completion| completion.median);
-        // Schemes that are equal in every replication are equal on real hosts, too.
+        // Schemes that are equal in every replication are equal in real stacks, too.
         let departure = if times[place] == times[other] { 0.0 } else { departure };
         Some(widened_difference(difference, median, departure))
     };

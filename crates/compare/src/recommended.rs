@@ -129,11 +129,11 @@ fn recommended(
     let of_all = of_all.and_then(|it| it.scheme.as_deref());
     let of_size = |size_bytes: u64| {
         let field = Field::of(results, &[size_bytes], question);
-        let Choice { entry, gain, why, as_fast, chosen_by, undecided } = match question.no_answer {
+        let Choice { standing, gain, why, as_fast, chosen_by, undecided } = match question.no_answer {
             Some(why) => Choice::none(why),
             None => question.choice(&field, of_all),
         };
-        let scheme = entry.map(Entry::first);
+        let scheme = standing.map(Standing::first);
         Recommended {
             size_bytes,
             scheme: scheme.map(|result| result.scheme.clone()),
@@ -157,11 +157,11 @@ fn for_all_sizes(results: &[SchemeResult], sizes: &[u64], question: &Question<'_
     if sizes.len() < 2 || question.no_answer.is_some() {
         return None;
     }
-    let Choice { entry, gain, why, as_fast, undecided, .. } = question.beside(&field, base, None);
+    let Choice { standing, gain, why, as_fast, undecided, .. } = question.beside(&field, base, None);
     Some(ForAllSizes {
-        scheme: entry.map(|it| it.label().into()),
-        initial_window_packets: entry.and_then(|it| it.first().initial_window_packets),
-        gain: gain.filter(|_| entry.is_some()),
+        scheme: standing.map(|it| it.label().into()),
+        initial_window_packets: standing.and_then(|it| it.first().initial_window_packets),
+        gain: gain.filter(|_| standing.is_some()),
         as_fast,
         undecided,
         why,
@@ -192,7 +192,7 @@ fn contest(results: &[SchemeResult], sizes: &[u64], at: Vec<usize>, question: &Q
     let place = |label: &str| question.candidates.iter().position(|scheme| scheme.label() == label);
     let of_contest: Vec<u64> = at.iter().map(|&at| sizes[at]).collect();
     let all = contenders(results, &of_contest, question);
-    let contender = |it: &Entry<'_>| {
+    let contender = |it: &Standing<'_>| {
         let faster = all.iter().enumerate().filter(|(_, other)| question.later(it, other));
         let later_than = faster.map(|(number, _)| number).collect();
         let stands_in = |row: &&SchemeResult| place(row.same_as.as_ref().unwrap_or(&row.scheme));
@@ -204,20 +204,21 @@ fn contest(results: &[SchemeResult], sizes: &[u64], at: Vec<usize>, question: &Q
 
 /// Candidates that may be recommended for `sizes` together, one or more, if their harm is within the limit, the fastest first: the result of each at each
 /// size, ascending, of equal ones the one that stands for them. None without an answer.
-fn contenders<'a>(results: &'a [SchemeResult], sizes: &[u64], question: &Question<'_>) -> Vec<Entry<'a>> {
+fn contenders<'a>(results: &'a [SchemeResult], sizes: &[u64], question: &Question<'_>) -> Vec<Standing<'a>> {
     if question.no_answer.is_some() {
         return vec![];
     }
-    let Field { entries, costs, base } = Field::of(results, sizes, question);
-    let base = base.filter(Entry::finished);
-    let gains = |it: &Entry<'_>| match &base {
+    let Field { standings, costs, base } = Field::of(results, sizes, question);
+    let base = base.filter(Standing::finished);
+    let gains = |it: &Standing<'_>| match &base {
         Some(base) => it.completes(base) && question.gains(it, base),
         None => true,
     };
-    let stands = |it: &Entry<'_>| it.finished() && it.rows.iter().any(|row| row.same_as.is_none());
-    let lossy = |it: &Entry<'_>| it.rows.iter().zip(&costs).any(|(row, cost)| cost.drops_more(row).is_some());
-    let entries = entries.into_iter().filter(stands).filter(|it| !lossy(it));
-    let mut all: Vec<Entry<'a>> = entries.filter(gains).collect();
+    let stands = |it: &Standing<'_>| it.finished() && it.rows.iter().any(|row| row.same_as.is_none());
+    let lossy =
+        |it: &Standing<'_>| it.rows.iter().zip(&costs).any(|(row, cost)| cost.drops_more(row).is_some());
+    let standings = standings.into_iter().filter(stands).filter(|it| !lossy(it));
+    let mut all: Vec<Standing<'a>> = standings.filter(gains).collect();
     if let Some(first) = all.first().cloned() {
         all.sort_by(|a, b| question.ratio(a, &first).0.total_cmp(&question.ratio(b, &first).0));
     }
@@ -226,11 +227,11 @@ fn contenders<'a>(results: &'a [SchemeResult], sizes: &[u64], question: &Questio
 
 /// Results of a candidate at the sizes in question, one or more, ascending.
 #[derive(Clone)]
-struct Entry<'a> {
+struct Standing<'a> {
     rows: Vec<&'a SchemeResult>,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> Standing<'a> {
     fn first(&self) -> &'a SchemeResult {
         self.rows[0]
     }
@@ -254,19 +255,19 @@ impl<'a> Entry<'a> {
     }
 
     /// The results one by one.
-    fn each(&self) -> impl Iterator<Item = Entry<'a>> {
-        self.rows.iter().map(|&row| Entry { rows: vec![row] })
+    fn each(&self) -> impl Iterator<Item = Standing<'a>> {
+        self.rows.iter().map(|&row| Standing { rows: vec![row] })
     }
 }
 
 /// All candidates at the sizes in question, with what they may cost.
 struct Field<'a> {
     /// In the order of their ranks; for several sizes, in that of the geometric mean of their times.
-    entries: Vec<Entry<'a>>,
+    standings: Vec<Standing<'a>>,
     /// Limits at each size.
     costs: Vec<Cost>,
     /// The present scheme, or the baseline in its place.
-    base: Option<Entry<'a>>,
+    base: Option<Standing<'a>>,
 }
 
 impl<'a> Field<'a> {
@@ -276,29 +277,29 @@ impl<'a> Field<'a> {
             results.iter().filter(|it| it.size_bytes == size).collect()
         };
         let ranked: Vec<Vec<&SchemeResult>> = sizes.iter().map(of_size).collect();
-        let entry = |first: &&'a SchemeResult| {
+        let standing = |first: &&'a SchemeResult| {
             let of =
                 |ranked: &Vec<&'a SchemeResult>| ranked.iter().copied().find(|it| it.scheme == first.scheme);
-            Some(Entry { rows: ranked.iter().map(of).collect::<Option<_>>()? })
+            Some(Standing { rows: ranked.iter().map(of).collect::<Option<_>>()? })
         };
-        let mut entries: Vec<Entry<'a>> = ranked.iter().take(1).flatten().filter_map(entry).collect();
-        let labelled = |label: Option<&str>| entries.iter().find(|it| Some(it.label()) == label).cloned();
+        let mut standings: Vec<Standing<'a>> = ranked.iter().take(1).flatten().filter_map(standing).collect();
+        let labelled = |label: Option<&str>| standings.iter().find(|it| Some(it.label()) == label).cloned();
         let base = labelled(question.present).or_else(|| labelled(question.baseline));
         if let (true, Some(base)) = (sizes.len() > 1, &base) {
-            entries.sort_by(|a, b| question.ratio(a, base).0.total_cmp(&question.ratio(b, base).0));
+            standings.sort_by(|a, b| question.ratio(a, base).0.total_cmp(&question.ratio(b, base).0));
         }
         let reference = |at: usize| base.as_ref().map(|base| base.rows[at]);
         let costs = ranked.iter().zip(sizes).enumerate();
         let costs =
             costs.map(|(at, (ranked, &size))| Cost::of(ranked, reference(at), size, question)).collect();
-        Self { entries, costs, base }
+        Self { standings, costs, base }
     }
 
     /// Whether the costs of a candidate are within the limits at every size.
-    fn verdict(&self, entry: &Entry<'_>) -> Verdict {
+    fn verdict(&self, standing: &Standing<'_>) -> Verdict {
         let several = self.costs.len() > 1;
         let mut open = None;
-        for (row, cost) in entry.rows.iter().zip(&self.costs) {
+        for (row, cost) in standing.rows.iter().zip(&self.costs) {
             let at = || show_bytes(row.size_bytes);
             match cost.verdict(row) {
                 Verdict::Within => {}
@@ -313,14 +314,14 @@ impl<'a> Field<'a> {
         open.map_or(Verdict::Within, Verdict::Open)
     }
 
-    fn admits(&self, entry: &Entry<'_>) -> bool {
-        self.verdict(entry) == Verdict::Within
+    fn admits(&self, standing: &Standing<'_>) -> bool {
+        self.verdict(standing) == Verdict::Within
     }
 }
 
 /// The candidate to use.
 struct Choice<'f, 'a> {
-    entry: Option<&'f Entry<'a>>,
+    standing: Option<&'f Standing<'a>>,
     gain: Option<[f64; 3]>,
     why: String,
     as_fast: Vec<String>,
@@ -330,7 +331,7 @@ struct Choice<'f, 'a> {
 
 /// The best of several candidates.
 struct Best<'f, 'a> {
-    entry: &'f Entry<'a>,
+    standing: &'f Standing<'a>,
     /// Labels of the others that are as fast.
     as_fast: Vec<String>,
     /// The criteria that chose it before those.
@@ -340,7 +341,7 @@ struct Best<'f, 'a> {
 impl Choice<'_, '_> {
     fn none(why: impl Into<String>) -> Self {
         Self {
-            entry: None,
+            standing: None,
             gain: None,
             why: why.into(),
             as_fast: vec![],
@@ -352,12 +353,12 @@ impl Choice<'_, '_> {
 
 impl Question<'_> {
     /// Gain over the reference `base`, lower end, value and upper end: at one size that of the medians, at several that of the geometric mean.
-    fn gain(&self, entry: &Entry<'_>, base: &Entry<'_>) -> Option<[f64; 3]> {
-        if let [result] = entry.rows[..] {
+    fn gain(&self, standing: &Standing<'_>, base: &Standing<'_>) -> Option<[f64; 3]> {
+        if let [result] = standing.rows[..] {
             return self.difference(result).map(PairedDifference::gain);
         }
-        let (ratio, [low, high]) = self.ratio(entry, base);
-        (entry.label() != base.label()).then_some([high, ratio, low].map(|ratio| 1.0 - ratio))
+        let (ratio, [low, high]) = self.ratio(standing, base);
+        (standing.label() != base.label()).then_some([high, ratio, low].map(|ratio| 1.0 - ratio))
     }
 
     /// Difference of a result from the reference.
@@ -367,31 +368,36 @@ impl Question<'_> {
     }
 
     /// Whether a candidate is sooner than the reference `base` by a difference that is worth having, and is known to be later at no size.
-    fn gains(&self, entry: &Entry<'_>, base: &Entry<'_>) -> bool {
-        self.gains_together(entry, base) && self.loss(entry, base).is_none()
+    fn gains(&self, standing: &Standing<'_>, base: &Standing<'_>) -> bool {
+        self.gains_together(standing, base) && self.loss(standing, base).is_none()
     }
 
     /// Whether a candidate is sooner than the reference `base` by a difference that is worth having, all sizes counting alike.
-    fn gains_together(&self, entry: &Entry<'_>, base: &Entry<'_>) -> bool {
+    fn gains_together(&self, standing: &Standing<'_>, base: &Standing<'_>) -> bool {
         let worth_having = |[low, gain, _]: [f64; 3]| gain >= PairedDifference::WORTH_HAVING && low > 0.0;
-        self.gain(entry, base).is_some_and(worth_having)
+        self.gain(standing, base).is_some_and(worth_having)
     }
 
     /// The first of several sizes at which a candidate is known to be later than the reference `base`, and the ratio of their times.
-    fn loss(&self, entry: &Entry<'_>, base: &Entry<'_>) -> Option<(u64, f64)> {
-        let several = entry.rows.len() > 1;
-        let mut each = entry.each().zip(base.each()).filter(|_| several);
+    fn loss(&self, standing: &Standing<'_>, base: &Standing<'_>) -> Option<(u64, f64)> {
+        let several = standing.rows.len() > 1;
+        let mut each = standing.each().zip(base.each()).filter(|_| several);
         let (own, base) = each.find(|(own, base)| self.later(own, base))?;
         Some((own.first().size_bytes, self.ratio(&own, &base).0))
     }
 
     /// The phrase that the fastest of `allowed` for several sizes, which is sooner than `best`, is later than `base` at one of them; `None` if
     /// that is not so.
-    fn loses(&self, allowed: &[&Entry<'_>], best: Option<&Entry<'_>>, base: &Entry<'_>) -> Option<String> {
-        let sooner = |it: &&&Entry<'_>| best.is_none_or(|best| self.sooner(it, best));
+    fn loses(
+        &self,
+        allowed: &[&Standing<'_>],
+        best: Option<&Standing<'_>>,
+        base: &Standing<'_>,
+    ) -> Option<String> {
+        let sooner = |it: &&&Standing<'_>| best.is_none_or(|best| self.sooner(it, best));
         let gaining = allowed.iter().filter(|it| self.gains_together(it, base)).filter(sooner);
-        let (entry, (size, ratio)) = gaining.filter_map(|it| Some((it, self.loss(it, base)?))).next()?;
-        let (label, later) = (entry.label(), (ratio - 1.0) * 100.0);
+        let (standing, (size, ratio)) = gaining.filter_map(|it| Some((it, self.loss(it, base)?))).next()?;
+        let (label, later) = (standing.label(), (ratio - 1.0) * 100.0);
         Some(format!(
             "{label} ends sooner, but at {} it takes {later:.0} % longer than {}",
             show_bytes(size),
@@ -401,17 +407,17 @@ impl Question<'_> {
 
     /// Whether a candidate is sooner than another one by more than a difference that is worth having: at one size in the medians, at several
     /// in the geometric mean.
-    fn sooner(&self, entry: &Entry<'_>, than: &Entry<'_>) -> bool {
-        let ratio = match (&entry.rows[..], &than.rows[..]) {
+    fn sooner(&self, standing: &Standing<'_>, than: &Standing<'_>) -> bool {
+        let ratio = match (&standing.rows[..], &than.rows[..]) {
             ([own], [other]) => median_of(other) / median_of(own),
-            _ => self.ratio(than, entry).0,
+            _ => self.ratio(than, standing).0,
         };
         ratio > 1.0 + PairedDifference::WORTH_HAVING
     }
 
     /// The choice at one size. `of_all` is the candidate for all sizes.
     fn choice<'f, 'a>(&self, field: &'f Field<'a>, of_all: Option<&str>) -> Choice<'f, 'a> {
-        if !field.entries.iter().any(Entry::finished) {
+        if !field.standings.iter().any(Standing::finished) {
             return Choice::none("no scheme ended the transfer in the time allowed");
         }
         match &field.base {
@@ -420,7 +426,7 @@ impl Question<'_> {
                 let why = format!("no transfer by {} ended in the time allowed", base.label());
                 self.first(field, &why)
             }
-            None if field.entries.iter().filter(|it| it.finished()).all(|it| it.first().ties_with_best) => {
+            None if field.standings.iter().filter(|it| it.finished()).all(|it| it.first().ties_with_best) => {
                 Choice::none("no difference between the schemes is worth having")
             }
             None => {
@@ -432,11 +438,11 @@ impl Question<'_> {
 
     /// The best candidate within the limits, for the reason `why`.
     fn first<'f, 'a>(&self, field: &'f Field<'a>, why: &str) -> Choice<'f, 'a> {
-        let finished: Vec<&Entry<'_>> = field.entries.iter().filter(|it| it.finished()).collect();
+        let finished: Vec<&Standing<'_>> = field.standings.iter().filter(|it| it.finished()).collect();
         let place = finished.iter().position(|it| field.admits(it)).unwrap_or(finished.len());
-        let allowed: Vec<&Entry<'_>> = finished.iter().copied().filter(|it| field.admits(it)).collect();
+        let allowed: Vec<&Standing<'_>> = finished.iter().copied().filter(|it| field.admits(it)).collect();
         let undecided = undecided(&finished[..place], field);
-        let Some(Best { entry, as_fast, chosen_by }) = self.best(&allowed, None) else {
+        let Some(Best { standing, as_fast, chosen_by }) = self.best(&allowed, None) else {
             let why = if undecided.is_empty() {
                 "every scheme costs more than the limits allow"
             } else {
@@ -444,20 +450,25 @@ impl Question<'_> {
             };
             return Choice { undecided, ..Choice::none(why) };
         };
-        Choice { entry: Some(entry), as_fast, chosen_by, undecided, ..Choice::none(why) }
+        Choice { standing: Some(standing), as_fast, chosen_by, undecided, ..Choice::none(why) }
     }
 
     /// The best candidate within the limits whose gain over `base` is worth having. A candidate that leaves more transfers unfinished than
     /// `base` is none. `of_all` is the candidate for all sizes, if these are the candidates at one.
-    fn beside<'f, 'a>(&self, field: &'f Field<'a>, base: &Entry<'_>, of_all: Option<&str>) -> Choice<'f, 'a> {
-        let completes = field.entries.iter().filter(|it| it.finished() && it.completes(base));
-        let (allowed, refused): (Vec<&Entry<'_>>, Vec<&Entry<'_>>) =
+    fn beside<'f, 'a>(
+        &self,
+        field: &'f Field<'a>,
+        base: &Standing<'_>,
+        of_all: Option<&str>,
+    ) -> Choice<'f, 'a> {
+        let completes = field.standings.iter().filter(|it| it.finished() && it.completes(base));
+        let (allowed, refused): (Vec<&Standing<'_>>, Vec<&Standing<'_>>) =
             completes.partition(|it| field.admits(it));
-        let gaining: Vec<&Entry<'_>> = allowed.iter().copied().filter(|it| self.gains(it, base)).collect();
-        let gains: Vec<&Entry<'_>> = refused.iter().copied().filter(|it| self.gains(it, base)).collect();
+        let gaining: Vec<&Standing<'_>> = allowed.iter().copied().filter(|it| self.gains(it, base)).collect();
+        let gains: Vec<&Standing<'_>> = refused.iter().copied().filter(|it| self.gains(it, base)).collect();
         let several = field.costs.len() > 1;
         let together = if several { "over all sizes together, " } else { "" };
-        let Some(Best { entry: best, as_fast, chosen_by }) = self.best(&gaining, of_all) else {
+        let Some(Best { standing: best, as_fast, chosen_by }) = self.best(&gaining, of_all) else {
             let gain = allowed.iter().find_map(|it| self.gain(it, base));
             let (open, phrases) = self.passed_over(&gains, None, field);
             let within = match (&phrases[..], &open[..]) {
@@ -478,7 +489,7 @@ impl Question<'_> {
         let (undecided, phrases) = self.passed_over(&gains, Some(best), field);
         let phrases = later.into_iter().chain(phrases).chain(self.loses(&allowed, Some(best), base));
         let why = joined(why, phrases);
-        Choice { entry: Some(best), gain, why, as_fast, chosen_by, undecided }
+        Choice { standing: Some(best), gain, why, as_fast, chosen_by, undecided }
     }
 
     /// The candidates of `refused` that would be recommended, or might be as well as `best`, but for their cost: the labels of those whose harm
@@ -486,11 +497,11 @@ impl Question<'_> {
     /// that. One is about the others: a candidate that costs too much and is only as fast as `best` is no loss.
     fn passed_over(
         &self,
-        refused: &[&Entry<'_>],
-        best: Option<&Entry<'_>>,
+        refused: &[&Standing<'_>],
+        best: Option<&Standing<'_>>,
         field: &Field<'_>,
     ) -> (Vec<String>, Vec<String>) {
-        let sooner = |it: &Entry<'_>| best.is_none_or(|best| self.sooner(it, best));
+        let sooner = |it: &Standing<'_>| best.is_none_or(|best| self.sooner(it, best));
         let (mut open, mut phrases) = (vec![], vec![]);
         for it in refused {
             let ends = if sooner(it) { "ends sooner" } else { "may be as fast" };
@@ -514,51 +525,52 @@ impl Question<'_> {
     }
 
     /// The candidate to use of `allowed`; `None` of none. Where `of_all` could be chosen, it is.
-    fn best<'f, 'a>(&self, allowed: &[&'f Entry<'a>], of_all: Option<&str>) -> Option<Best<'f, 'a>> {
+    fn best<'f, 'a>(&self, allowed: &[&'f Standing<'a>], of_all: Option<&str>) -> Option<Best<'f, 'a>> {
         let first = allowed.first()?;
-        let ratio = |it: &Entry<'_>| self.ratio(it, first).0;
+        let ratio = |it: &Standing<'_>| self.ratio(it, first).0;
         let fastest = allowed.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
-        let as_fast: Vec<&'f Entry<'a>> =
+        let as_fast: Vec<&'f Standing<'a>> =
             allowed.iter().copied().filter(|it| !self.later(it, fastest)).collect();
-        let change = |it: &Entry<'_>| self.change(it.first());
-        let serves_all = |it: &Entry<'_>| of_all == Some(it.label());
+        let change = |it: &Standing<'_>| self.change(it.first());
+        let serves_all = |it: &Standing<'_>| of_all == Some(it.label());
         let gentle = least_harmful(&as_fast);
-        let by_change =
-            |a: &Entry<'_>, b: &Entry<'_>| change(a).cmp(&change(b)).then(ratio(a).total_cmp(&ratio(b)));
-        let entry =
+        let by_change = |a: &Standing<'_>, b: &Standing<'_>| {
+            change(a).cmp(&change(b)).then(ratio(a).total_cmp(&ratio(b)))
+        };
+        let standing =
             *gentle.iter().min_by(|a, b| serves_all(b).cmp(&serves_all(a)).then_with(|| by_change(a, b)))?;
         let harm = (gentle.len() < as_fast.len()).then_some("harm");
-        let next = gentle.iter().filter(|it| it.label() != entry.label()).min_by(|a, b| by_change(a, b));
-        let last = next.map(|next| match change(entry).cmp(&change(next)) {
+        let next = gentle.iter().filter(|it| it.label() != standing.label()).min_by(|a, b| by_change(a, b));
+        let last = next.map(|next| match change(standing).cmp(&change(next)) {
             Ordering::Less => "change",
-            _ if serves_all(entry) => "all-sizes",
+            _ if serves_all(standing) => "all-sizes",
             _ => "time",
         });
-        let others = as_fast.iter().filter(|it| it.label() != entry.label()).map(|it| it.label().into());
+        let others = as_fast.iter().filter(|it| it.label() != standing.label()).map(|it| it.label().into());
         let chosen_by = harm.into_iter().chain(last).map(String::from).collect();
-        Some(Best { entry, as_fast: others.collect(), chosen_by })
+        Some(Best { standing, as_fast: others.collect(), chosen_by })
     }
 
     /// Ratio of the times of a candidate to those of another one, and its interval; 1 without replications.
-    fn ratio(&self, own: &Entry<'_>, other: &Entry<'_>) -> (f64, Ci95) {
+    fn ratio(&self, own: &Standing<'_>, other: &Standing<'_>) -> (f64, Ci95) {
         let ratio = self.replications.ratio(own.label(), other.label(), &own.sizes());
         ratio.unwrap_or((1.0, [1.0; 2]))
     }
 
     /// Whether the replications show that a candidate takes longer than another one by a difference worth having.
-    fn later(&self, own: &Entry<'_>, than: &Entry<'_>) -> bool {
+    fn later(&self, own: &Standing<'_>, than: &Standing<'_>) -> bool {
         self.ratio(own, than).1[0] >= 1.0 + PairedDifference::WORTH_HAVING
     }
 
     /// The phrase that the first of `allowed` takes longer than `best` although its median is lower; `None` if none does.
     fn later_on_average(
         &self,
-        allowed: &[&Entry<'_>],
-        best: &Entry<'_>,
+        allowed: &[&Standing<'_>],
+        best: &Standing<'_>,
         as_fast: &[String],
     ) -> Option<String> {
         let passed =
-            |it: &&&Entry<'_>| it.label() != best.label() && !as_fast.iter().any(|one| one == it.label());
+            |it: &&&Standing<'_>| it.label() != best.label() && !as_fast.iter().any(|one| one == it.label());
         let first = allowed.first().filter(passed)?;
         let [_] = first.rows[..] else { return None };
         let (ratio, _) = self.replications.ratio(first.label(), best.label(), &first.sizes())?;
@@ -578,22 +590,22 @@ impl Question<'_> {
 
 /// Those that are not known to do more harm than the one that does least: the interval of their harm begins at most as far above it as
 /// a difference is not worth having. The harm of a candidate is the largest over the sizes. All of them if harm was not measured.
-fn least_harmful<'f, 'a>(entries: &[&'f Entry<'a>]) -> Vec<&'f Entry<'a>> {
-    let harm = |it: &Entry<'_>| {
+fn least_harmful<'f, 'a>(standings: &[&'f Standing<'a>]) -> Vec<&'f Standing<'a>> {
+    let harm = |it: &Standing<'_>| {
         let each = it.rows.iter().map(|row| row.harm.map(|harm| harm.deciding(None)));
         let each: Option<Vec<(f64, Ci95)>> = each.collect();
         each?.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))
     };
-    let least = entries.iter().filter_map(|it| Some(harm(it)?.0)).reduce(f64::min);
-    let Some(least) = least else { return entries.to_vec() };
+    let least = standings.iter().filter_map(|it| Some(harm(it)?.0)).reduce(f64::min);
+    let Some(least) = least else { return standings.to_vec() };
     let most = least * (1.0 + PairedDifference::WORTH_HAVING);
-    entries.iter().copied().filter(|it| harm(it).is_some_and(|(_, [low, _])| low <= most)).collect()
+    standings.iter().copied().filter(|it| harm(it).is_some_and(|(_, [low, _])| low <= most)).collect()
 }
 
-/// Labels of those of `entries` whose harm may exceed the limit.
-fn undecided(entries: &[&Entry<'_>], field: &Field<'_>) -> Vec<String> {
-    let open = |it: &&&Entry<'_>| matches!(field.verdict(it), Verdict::Open(_));
-    entries.iter().filter(open).map(|it| it.label().into()).collect()
+/// Labels of those of `standings` whose harm may exceed the limit.
+fn undecided(standings: &[&Standing<'_>], field: &Field<'_>) -> Vec<String> {
+    let open = |it: &&&Standing<'_>| matches!(field.verdict(it), Verdict::Open(_));
+    standings.iter().filter(open).map(|it| it.label().into()).collect()
 }
 
 /// A sentence and further phrases.

@@ -1,7 +1,7 @@
 //! The answer of a comparison: the one setting that a server should have.
 
-use crate::Ci95;
 use crate::object::object;
+use crate::values::Ci95;
 
 object! {
     /// The one setting that a server should have, as its connections of every size share one. Candidates are those that the stack can

@@ -3,7 +3,7 @@
 use firstflight_contract::Exit;
 
 use crate::object::object;
-use crate::{Mean, exit_word};
+use crate::values::{Mean, exit_word};
 
 object! {
     /// Result of one scenario: one run, or the first of several with means and all of them.

@@ -107,9 +107,9 @@ impl Waits {
             let wait = known.unwrap_or_else(|| longest_wait(&arrived, from..to, (order.0, by), near));
             last = Some(((from, to), wait));
             match wait {
-                Around::Waited(wait) => self.lost.push(wait),
-                Around::Cut => self.cut += 1,
-                Around::Nothing => self.lone += 1,
+                NearbyWait::Longest(wait) => self.lost.push(wait),
+                NearbyWait::Unknown => self.cut += 1,
+                NearbyWait::Nothing => self.lone += 1,
             }
         }
         self.arrived.extend(arrived.into_iter().filter_map(|(_, wait)| wait));
@@ -223,13 +223,12 @@ impl Waits {
     }
 }
 
-/// Wait of the packets around a lost one.
+/// Longest wait of the packets next to a lost one.
 #[derive(Clone, Copy)]
-enum Around {
-    /// The longest.
-    Waited(f64),
+enum NearbyWait {
+    Longest(f64),
     /// Unknown for one of them.
-    Cut,
+    Unknown,
     /// No packet is close.
     Nothing,
 }
@@ -241,7 +240,7 @@ fn longest_wait(
     span: std::ops::Range<usize>,
     (from, to): (Nanos, Nanos),
     near: u64,
-) -> Around {
+) -> NearbyWait {
     let close = |index: usize, end: Nanos| {
         let ((sent, _), wait) = *arrived.get(index)?;
         (sent.0.abs_diff(end.0) <= near).then_some(wait)
@@ -254,9 +253,9 @@ fn longest_wait(
         Some(Some(longest.map_or(wait, |longest| longest.max(wait))))
     });
     match longest {
-        Some(Some(wait)) => Around::Waited(wait),
-        Some(None) => Around::Nothing,
-        None => Around::Cut,
+        Some(Some(wait)) => NearbyWait::Longest(wait),
+        Some(None) => NearbyWait::Nothing,
+        None => NearbyWait::Unknown,
     }
 }
 

@@ -334,22 +334,22 @@ impl Walk {
         if let Some((start, end)) = duplicate {
             self.mark_spurious(start, end);
         }
-        let mut news = News::default();
+        let mut delivered = Delivered::default();
         let edge = self.undelivered.next(0);
-        self.deliver_up_to(ack, packet, &mut news);
+        self.deliver_up_to(ack, packet, &mut delivered);
         for &(start, end) in &blocks[usize::from(duplicate.is_some())..] {
-            self.deliver_block(start, end, packet, &mut news);
+            self.deliver_block(start, end, packet, &mut delivered);
         }
-        if news.pieces.is_some_and(|(first, _)| first as usize == edge) {
+        if delivered.pieces.is_some_and(|(first, _)| first as usize == edge) {
             self.detect_spurious(edge, packet);
         }
-        self.outstanding -= news.bytes;
-        if let Some((_, newest)) = news.pieces {
+        self.outstanding -= delivered.bytes;
+        if let Some((_, newest)) = delivered.pieces {
             let piece = &mut self.trace.pieces[newest as usize];
             piece.prompt = true;
             self.latest_rtt = piece.rtt().or(self.latest_rtt);
         }
-        let packets = news.bytes.div_ceil(u64::from(self.trace.mss.max(1)));
+        let packets = delivered.bytes.div_ceil(u64::from(self.trace.mss.max(1)));
         let marked = !opens && self.feedback.on_ack(packet.flags, ack >= self.cumulative, packets);
         let repeats = ack == self.cumulative && packet.payload == 0 && self.outstanding > 0;
         self.cumulative = self.cumulative.max(ack);
@@ -363,9 +363,9 @@ impl Walk {
         self.trace.acks.push(CapturedAck {
             at: packet.at,
             ack,
-            bytes: news.bytes,
-            wire: news.wire,
-            pieces: news.pieces,
+            bytes: delivered.bytes,
+            wire: delivered.wire,
+            pieces: delivered.pieces,
             flight: self.outstanding,
             window,
             ip_len: packet.ip_len,
@@ -411,24 +411,24 @@ impl Walk {
         }
     }
 
-    fn deliver_up_to(&mut self, ack: u64, packet: &Packet, news: &mut News) {
+    fn deliver_up_to(&mut self, ack: u64, packet: &Packet, delivered: &mut Delivered) {
         let mut index = self.undelivered.next(0);
         while index < self.trace.pieces.len() && self.trace.pieces[index].end() <= ack {
-            self.deliver(index, packet, news);
+            self.deliver(index, packet, delivered);
             index = self.undelivered.next(index);
         }
     }
 
-    fn deliver_block(&mut self, start: u64, end: u64, packet: &Packet, news: &mut News) {
+    fn deliver_block(&mut self, start: u64, end: u64, packet: &Packet, delivered: &mut Delivered) {
         let range = self.range(start, end);
         let mut index = self.undelivered.next(range.start);
         while index < range.end {
-            self.deliver(index, packet, news);
+            self.deliver(index, packet, delivered);
             index = self.undelivered.next(index);
         }
     }
 
-    fn deliver(&mut self, index: usize, packet: &Packet, news: &mut News) {
+    fn deliver(&mut self, index: usize, packet: &Packet, delivered: &mut Delivered) {
         self.undelivered.remove(index);
         let pieces = &mut self.trace.pieces;
         pieces[index].delivered = packet.at;
@@ -437,9 +437,9 @@ impl Walk {
             piece if piece.resent > 0 => piece.resent_at,
             piece => piece.sent,
         };
-        news.bytes += u64::from(pieces[index].len);
-        news.wire += u64::from(pieces[index].wire);
-        news.pieces = Some(match news.pieces {
+        delivered.bytes += u64::from(pieces[index].len);
+        delivered.wire += u64::from(pieces[index].wire);
+        delivered.pieces = Some(match delivered.pieces {
             None => (index as u32, index as u32),
             Some((first, newest)) => {
                 let newer = sent_last(index) >= sent_last(newest as usize);
@@ -451,7 +451,7 @@ impl Walk {
 
 /// Data newly reported by one acknowledgement.
 #[derive(Default)]
-struct News {
+struct Delivered {
     bytes: u64,
     wire: u64,
     pieces: Option<(u32, u32)>,

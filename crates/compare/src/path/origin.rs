@@ -166,7 +166,7 @@ impl<'a> Subject<'a> {
         let rtt = path.rtt_ms.unwrap_or(100.0) * 1e6;
         refuse_beyond_limits(file, rate.max(least), rtt)?;
         if known.rtt.is_none() {
-            refuse_times_of_hosts(file, path.rtt_ms)?;
+            refuse_times_of_machines(file, path.rtt_ms)?;
         }
         let (rate, rtt) = (Rate(whole(rate, limits::RATE.0)), Nanos(whole(rtt, limits::DELAY.0)));
         let buffer = Limit::Packets(whole(path.buffer_packets.unwrap_or(1) as f64, limits::PACKETS));
@@ -292,14 +292,14 @@ fn refuse_beyond_limits(file: &str, rate: f64, rtt: f64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses an inferred round trip, milliseconds, within which hosts decide when packets leave. Captures over loopback and over
+/// Refuses an inferred round trip, milliseconds, within which the machines at the ends decide when packets leave. Captures over loopback and over
 /// a pair of virtual interfaces have 0.02 ms, and offload moves their packets in bursts of a whole window.
-fn refuse_times_of_hosts(file: &str, rtt_ms: Option<f64>) -> Result<(), Error> {
-    /// Time within which a host answers a packet.
-    const HOST_MS: f64 = 0.1;
-    let Some(rtt) = rtt_ms.filter(|rtt| *rtt < HOST_MS) else { return Ok(()) };
+fn refuse_times_of_machines(file: &str, rtt_ms: Option<f64>) -> Result<(), Error> {
+    /// Time within which a machine answers a packet.
+    const MACHINE_MS: f64 = 0.1;
+    let Some(rtt) = rtt_ms.filter(|rtt| *rtt < MACHINE_MS) else { return Ok(()) };
     let why = format!(
-        "the inferred round-trip time is {rtt:.3} ms; below {HOST_MS} ms the hosts decide when packets leave, and their time is not \
+        "the inferred round-trip time is {rtt:.3} ms; below {MACHINE_MS} ms the machines at the ends decide when packets leave, and their time is not \
          simulated"
     );
     Err(Error::invalid(why)
@@ -362,16 +362,16 @@ fn given_path(scenario: &Scenario) -> PathResult {
 
 #[cfg(test)]
 mod tests {
-    use super::refuse_times_of_hosts;
+    use super::refuse_times_of_machines;
 
     #[test]
-    fn a_round_trip_of_hosts_alone_is_refused_by_name() {
-        assert!(refuse_times_of_hosts("a.pcap", None).is_ok());
-        assert!(refuse_times_of_hosts("a.pcap", Some(0.1)).is_ok());
-        let error = refuse_times_of_hosts("lo.pcap", Some(0.019_49)).expect_err("0.02 ms are of hosts");
+    fn a_round_trip_of_machines_alone_is_refused_by_name() {
+        assert!(refuse_times_of_machines("a.pcap", None).is_ok());
+        assert!(refuse_times_of_machines("a.pcap", Some(0.1)).is_ok());
+        let error = refuse_times_of_machines("lo.pcap", Some(0.019_49)).expect_err("0.02 ms are of machines");
         assert_eq!(
             error.to_string(),
-            "lo.pcap: the inferred round-trip time is 0.019 ms; below 0.1 ms the hosts decide when packets leave, and their \
+            "lo.pcap: the inferred round-trip time is 0.019 ms; below 0.1 ms the machines at the ends decide when packets leave, and their \
              time is not simulated; expected a capture across a network, or --rtt with the true value"
         );
     }

@@ -9,7 +9,7 @@ use firstflight_results::{
 use firstflight_scenario::{Candidate, Profile, Threshold};
 
 use super::cost::Verdict;
-use super::{Entry, Field, Question};
+use super::{Field, Question, Standing};
 use crate::defaults::present;
 use crate::how::{Route, change};
 use crate::weights::Weights;
@@ -90,13 +90,13 @@ pub(crate) fn answer(
     let had = of_stack(results, question, facts.profile);
     let field = Field::of(&had, sizes, question);
     let all = Field::of(results, sizes, question);
-    let now = |base: Option<&Entry<'_>>| times(sizes, base, None, facts);
+    let now = |base: Option<&Standing<'_>>| times(sizes, base, None, facts);
     let Some(base) = field.base.as_ref().filter(|base| base.finished()) else {
         let why = "the scheme that the stack has now was not compared, or ended no transfer".to_owned();
         return cannot_tell(Rule::NoReference, why, facts, vec![]);
     };
     let choice = question.beside(&field, base, None);
-    let Some(entry) = choice.entry else {
+    let Some(standing) = choice.standing else {
         let rule = kept_by(question, &field, base);
         let research = research(question, &all, base, &had, 0.0);
         // More replications do not move a harm that lies at the limit; another capture shows other paths.
@@ -122,9 +122,9 @@ pub(crate) fn answer(
     };
     let [low, gain, high] = choice.gain.unwrap_or_default();
     let (trust, trust_why) = trust(facts, Some(low));
-    let harm = most_harm(entry);
-    let later_networks = later_networks(facts.groups, entry);
-    let setting = question.candidates.iter().find(|it| it.label() == entry.label());
+    let harm = most_harm(standing);
+    let later_networks = later_networks(facts.groups, standing);
+    let setting = question.candidates.iter().find(|it| it.label() == standing.label());
     let setting = setting.expect("results are of candidates");
     let sentence = format!(
         "{}: transfers end {} sooner; {}.",
@@ -135,12 +135,12 @@ pub(crate) fn answer(
     Answer {
         verdict: "change".into(),
         sentence,
-        setting: Some(entry.label().into()),
+        setting: Some(standing.label().into()),
         commands: change(setting, facts.routes, facts.profile).unwrap_or_default(),
         gain: Some(gain),
         gain_ci95: Some([low, high]),
-        sizes: times(sizes, Some(base), Some(entry), facts),
-        drops: Some(drops(entry, sizes, facts)),
+        sizes: times(sizes, Some(base), Some(standing), facts),
+        drops: Some(drops(standing, sizes, facts)),
         drops_now: Some(drops(base, sizes, facts)),
         harm,
         max_harm: field.costs[0].harm,
@@ -227,13 +227,13 @@ fn capture_more(rule: Rule, facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Rule by which no setting is recommended although `base` is known.
-fn kept_by(question: &Question<'_>, field: &Field<'_>, base: &Entry<'_>) -> Rule {
-    let others: Vec<&Entry<'_>> = field.entries.iter().filter(|it| it.label() != base.label()).collect();
+fn kept_by(question: &Question<'_>, field: &Field<'_>, base: &Standing<'_>) -> Rule {
+    let others: Vec<&Standing<'_>> = field.standings.iter().filter(|it| it.label() != base.label()).collect();
     if others.is_empty() {
         return Rule::NoSetting;
     }
     let finished = || others.iter().copied().filter(|it| it.finished() && it.completes(base));
-    let gaining: Vec<&Entry<'_>> = finished().filter(|it| question.gains(it, base)).collect();
+    let gaining: Vec<&Standing<'_>> = finished().filter(|it| question.gains(it, base)).collect();
     let verdicts: Vec<Verdict> = gaining.iter().map(|it| field.verdict(it)).collect();
     if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Open(_))) {
         return Rule::HarmOpen;
@@ -249,7 +249,7 @@ fn kept_by(question: &Question<'_>, field: &Field<'_>, base: &Entry<'_>) -> Rule
         return Rule::Later;
     }
     // A gain that is worth having if it is one.
-    let perhaps = |it: &&Entry<'_>| {
+    let perhaps = |it: &&Standing<'_>| {
         let worth = |[_, gain, _]: [f64; 3]| gain >= PairedDifference::WORTH_HAVING;
         question.gain(it, base).is_some_and(worth) && field.admits(it)
     };
@@ -257,13 +257,13 @@ fn kept_by(question: &Question<'_>, field: &Field<'_>, base: &Entry<'_>) -> Rule
 }
 
 /// Reason why `rule` leaves the gain or the harm of a candidate open.
-fn open(rule: Rule, question: &Question<'_>, field: &Field<'_>, base: &Entry<'_>) -> String {
-    let gains = |it: &&Entry<'_>| {
+fn open(rule: Rule, question: &Question<'_>, field: &Field<'_>, base: &Standing<'_>) -> String {
+    let gains = |it: &&Standing<'_>| {
         question.gain(it, base).is_some_and(|gain| gain[1] >= PairedDifference::WORTH_HAVING)
     };
-    let mut gaining = field.entries.iter().filter(gains);
+    let mut gaining = field.standings.iter().filter(gains);
     if rule == Rule::HarmOpen {
-        let phrase = |it: &Entry<'_>| match field.verdict(it) {
+        let phrase = |it: &Standing<'_>| match field.verdict(it) {
             Verdict::Open(why) => Some(format!("{} ends sooner, but {why}", it.label())),
             _ => None,
         };
@@ -342,36 +342,36 @@ fn others(harm: Option<f64>, later_networks: usize) -> String {
 }
 
 /// Largest harm of a candidate over the sizes; `None` if it was not measured at each.
-fn most_harm(entry: &Entry<'_>) -> Option<f64> {
-    let each: Option<Vec<f64>> = entry.rows.iter().map(|row| Some(row.harm?.deciding(None).0)).collect();
+fn most_harm(standing: &Standing<'_>) -> Option<f64> {
+    let each: Option<Vec<f64>> = standing.rows.iter().map(|row| Some(row.harm?.deciding(None).0)).collect();
     each?.into_iter().reduce(f64::max)
 }
 
-fn later_networks(groups: &[NetworkResult], entry: &Entry<'_>) -> Vec<String> {
+fn later_networks(groups: &[NetworkResult], standing: &Standing<'_>) -> Vec<String> {
     let later = |group: &&NetworkResult| {
         let at = |row: &&SchemeResult| {
             let own = group.result(&row.scheme, row.size_bytes);
             own.and_then(SchemeResult::against).is_some_and(PairedDifference::worth_avoiding)
         };
-        group.no_answer.is_none() && entry.rows.iter().any(|row| at(&row))
+        group.no_answer.is_none() && standing.rows.iter().any(|row| at(&row))
     };
     groups.iter().filter(later).map(|group| group.network.clone()).collect()
 }
 
 /// Weighed mean of the packets that a transfer drops.
-fn drops(entry: &Entry<'_>, sizes: &[u64], facts: &Facts<'_>) -> f64 {
-    entry.rows.iter().map(|row| facts.weights.share(row.size_bytes, sizes) * row.drops.mean).sum()
+fn drops(standing: &Standing<'_>, sizes: &[u64], facts: &Facts<'_>) -> f64 {
+    standing.rows.iter().map(|row| facts.weights.share(row.size_bytes, sizes) * row.drops.mean).sum()
 }
 
 fn times(
     sizes: &[u64],
-    base: Option<&Entry<'_>>,
-    entry: Option<&Entry<'_>>,
+    base: Option<&Standing<'_>>,
+    standing: Option<&Standing<'_>>,
     facts: &Facts<'_>,
 ) -> Vec<AnswerAtSize> {
-    let row = |of: Option<&Entry<'_>>, at: usize| of.map(|it| it.rows[at].clone());
+    let row = |of: Option<&Standing<'_>>, at: usize| of.map(|it| it.rows[at].clone());
     let at = |(place, &size): (usize, &u64)| {
-        let (now, then) = (row(base, place), row(entry, place));
+        let (now, then) = (row(base, place), row(standing, place));
         let time = |row: &Option<SchemeResult>, of: fn(Completion) -> f64| {
             row.as_ref().and_then(|it| it.completion_s).map(of)
         };
@@ -394,14 +394,14 @@ fn times(
 fn research(
     question: &Question<'_>,
     all: &Field<'_>,
-    base: &Entry<'_>,
+    base: &Standing<'_>,
     had: &[SchemeResult],
     gain: f64,
 ) -> Vec<ResearchStart> {
-    let new = all.entries.iter().filter(|it| !had.iter().any(|row| row.scheme == it.label()));
+    let new = all.standings.iter().filter(|it| !had.iter().any(|row| row.scheme == it.label()));
     let first = new
         .filter(|it| it.finished() && it.completes(base) && it.rows.iter().any(|row| row.same_as.is_none()));
-    let start = |it: &Entry<'_>| {
+    let start = |it: &Standing<'_>| {
         let [_, own, _] = question.gain(it, base)?;
         (own >= gain + PairedDifference::WORTH_HAVING).then(|| ResearchStart {
             scheme: it.label().into(),
@@ -448,9 +448,9 @@ fn percent(share: f64) -> String {
 }
 
 impl Field<'_> {
-    /// Whether an entry is known to drop more packets than it may at some size.
-    fn drops_more(&self, entry: &Entry<'_>) -> bool {
-        entry.rows.iter().zip(&self.costs).any(|(row, cost)| cost.drops_more(row).is_some())
+    /// Whether an standing is known to drop more packets than it may at some size.
+    fn drops_more(&self, standing: &Standing<'_>) -> bool {
+        standing.rows.iter().zip(&self.costs).any(|(row, cost)| cost.drops_more(row).is_some())
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) enum Response {
 
 /// An ACK as the state machine sees it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct News {
+pub(super) struct SeenAck {
     pub(super) done: Delivery,
     /// The first unacknowledged segment before.
     pub(super) una_before: u32,
@@ -111,7 +111,7 @@ impl Connection<Linux> {
         let head_left = if self.una < self.nxt { sent(self.stamps.get(self.una)) } else { 0 };
         let rtt = self.take_rtt_samples(now, ack, (una_before, edge), &done, lone);
         self.own.detector.widen(self.una, self.nxt);
-        let mut news = News {
+        let mut seen = SeenAck {
             done,
             una_before,
             is_duplicate: ack.seq == una_before && had_data && !done.duplicate && !window_update,
@@ -124,24 +124,24 @@ impl Connection<Linux> {
             reneged: self.own.reneged,
         };
         if self.own.probe_end > 0 {
-            self.judge_probe(now, ack.seq, window_update, &news);
+            self.judge_probe(now, ack.seq, window_update, &seen);
         }
         let mut response = Response::Nothing;
         let brings_only_progress = done.advanced > 0 || window_update;
         let dubious = !brings_only_progress
             || done.sacked > 0
             || done.duplicate
-            || news.mark
+            || seen.mark
             || self.own.state != CaState::Open;
         if dubious {
-            response = self.change_state(now, &mut news);
+            response = self.change_state(now, &mut seen);
         }
-        if news.rearm && self.una < self.nxt {
+        if seen.rearm && self.una < self.nxt {
             self.set_timer_after_ack(now);
         } else if self.una == self.nxt {
             self.rto_at = u64::MAX;
         }
-        self.account(now, &news, in_flight, rtt, lone, self.lost - lost_before);
+        self.account(now, &seen, in_flight, rtt, lone, self.lost - lost_before);
         self.update_pacing();
         self.send_for(now, response, port);
         self.push_new(now, port);
@@ -165,7 +165,7 @@ impl Connection<Linux> {
             return;
         }
         self.take_reported(now, &blocks, &mut done);
-        let mut news = News {
+        let mut seen = SeenAck {
             done,
             una_before: self.una,
             is_duplicate: false,
@@ -175,8 +175,8 @@ impl Connection<Linux> {
             lost_retransmission: false,
             reneged: self.own.reneged,
         };
-        let response = self.change_state(now, &mut news);
-        self.delivered += u64::from(news.done.sacked);
+        let response = self.change_state(now, &mut seen);
+        self.delivered += u64::from(seen.done.sacked);
         self.send_for(now, response, port);
         self.push_new(now, port);
         self.orderly = self.is_orderly();
@@ -249,15 +249,15 @@ impl Connection<Linux> {
     }
 
     /// Reports the delivered segments to the schemes; while the window is being reduced, the host rules it.
-    fn account(&mut self, now: u64, news: &News, in_flight: u32, rtt: u64, lone: bool, lost: u64) {
-        let delivered = news.done.delivered;
+    fn account(&mut self, now: u64, seen: &SeenAck, in_flight: u32, rtt: u64, lone: bool, lost: u64) {
+        let delivered = seen.done.delivered;
         let sample = self.end_sample(now, delivered);
-        let rate = if news.reneged { RateSample::default() } else { sample };
+        let rate = if seen.reneged { RateSample::default() } else { sample };
         let reducing = matches!(self.own.state, CaState::Cwr | CaState::Recovery);
         let whole = self.chain.is_standalone();
         // Growth needs progress of the cumulative ACK; where reordering is common, any delivery will do.
         let progress =
-            news.done.advanced > 0 || self.own.reordering > super::DUP_THRESH && news.done.sacked > 0;
+            seen.done.advanced > 0 || self.own.reordering > super::DUP_THRESH && seen.done.sacked > 0;
         let limits = self.is_window_limited();
         let growth = if limits && progress && !reducing { delivered } else { 0 };
         let repairing = matches!(self.own.state, CaState::Recovery | CaState::Loss);
@@ -280,12 +280,12 @@ impl Connection<Linux> {
                 flags,
                 rate: rate.rate(),
                 prior_delivered: rate.prior_delivered,
-                marked: if news.mark { delivered } else { 0 },
+                marked: if seen.mark { delivered } else { 0 },
             };
             self.notify_in_full(now, sample);
         }
         if reducing && !whole {
-            let safe = news.done.advanced > 0 && lost == 0;
+            let safe = seen.done.advanced > 0 && lost == 0;
             self.reduce_window(delivered, lost, safe);
         }
     }

@@ -1,6 +1,6 @@
 //! The tail loss probe: when ACKs stop, one segment asks whether the tail arrived (RFC 8985 section 7).
 
-use super::ack::News;
+use super::ack::SeenAck;
 use super::detect::TIMEOUT_MIN;
 use super::{Armed, Linux};
 use crate::sender::Port;
@@ -66,12 +66,12 @@ impl Connection<Linux> {
     }
 
     /// Section 7.4: whether the probe recovered a loss, which then reduces the window.
-    pub(super) fn judge_probe(&mut self, now: u64, ack: u32, window_update: bool, news: &News) {
+    pub(super) fn judge_probe(&mut self, now: u64, ack: u32, window_update: bool, seen: &SeenAck) {
         if ack < self.own.probe_end {
             return;
         }
-        let nothing_new = ack == news.una_before && news.done.sacked == 0 && !window_update;
-        if !self.own.probe_retransmits || news.done.probe_duplicate {
+        let nothing_new = ack == seen.una_before && seen.done.sacked == 0 && !window_update;
+        if !self.own.probe_retransmits || seen.done.probe_duplicate {
             self.own.probe_end = 0;
         } else if ack > self.own.probe_end {
             // The ACK goes beyond the tail, and no duplicate was reported: the probe was needed.

@@ -1,21 +1,21 @@
 //! Without SACK, duplicate ACKs stand for segments that arrived out of order (RFC 6582's NewReno, in the same states).
 
 use super::Linux;
-use super::ack::News;
+use super::ack::SeenAck;
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
 use crate::sender::stamps::LOST;
 
 impl Connection<Linux> {
     /// A duplicate ACK shows that one more segment has arrived.
-    pub(super) fn count_duplicate_without_sack(&mut self, news: &mut News) {
-        if self.stack.recovery.is_selective() || !news.is_duplicate {
+    pub(super) fn count_duplicate_without_sack(&mut self, seen: &mut SeenAck) {
+        if self.stack.recovery.is_selective() || !seen.is_duplicate {
             return;
         }
         let before = self.own.sacked;
         self.own.sacked += 1;
         self.bound_duplicates(0);
-        news.done.delivered += self.own.sacked.saturating_sub(before);
+        seen.done.delivered += self.own.sacked.saturating_sub(before);
     }
 
     /// The cumulative ACK moved over `advanced` segments: one filled the hole, the others had been counted by their

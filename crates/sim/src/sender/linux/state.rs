@@ -1,6 +1,6 @@
 //! The states of the sender: open, disorder, window reduction, recovery, loss.
 
-use super::ack::{News, Response};
+use super::ack::{Response, SeenAck};
 use super::{Linux, Prr};
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
@@ -9,39 +9,39 @@ use firstflight_contract::{Congestion, Moment, Nanos, Trigger};
 
 impl Connection<Linux> {
     /// The transition that an ACK causes.
-    pub(super) fn change_state(&mut self, now: u64, news: &mut News) -> Response {
+    pub(super) fn change_state(&mut self, now: u64, seen: &mut SeenAck) -> Response {
         if self.nxt == self.una {
             self.own.sacked = 0;
         }
-        if news.mark {
+        if seen.mark {
             self.own.undo.ssthresh = None;
         }
-        if news.done.advanced > 0 && self.has_reneged() {
+        if seen.done.advanced > 0 && self.has_reneged() {
             self.wait_for_reneged(now);
-            news.rearm = false;
+            seen.rearm = false;
             return Response::Nothing;
         }
         if self.own.state == CaState::Open {
             self.own.undo.first_retransmission = Moment::NEVER;
-        } else if self.una >= self.own.high && self.end_episode(news) {
+        } else if self.una >= self.own.high && self.end_episode(seen) {
             return Response::Nothing;
         }
         match self.own.state {
-            CaState::Recovery => self.go_on_recovering(now, news),
+            CaState::Recovery => self.go_on_recovering(now, seen),
             CaState::Loss => {
-                let response = self.go_on_after_timeout(news);
-                self.identify_losses(now, news);
-                if self.own.state == CaState::Open || news.lost_retransmission {
-                    return self.watch(now, news);
+                let response = self.go_on_after_timeout(seen);
+                self.identify_losses(now, seen);
+                if self.own.state == CaState::Open || seen.lost_retransmission {
+                    return self.watch(now, seen);
                 }
                 response
             }
-            _ => self.watch(now, news),
+            _ => self.watch(now, seen),
         }
     }
 
     /// Everything sent before the episode is acknowledged. Returns whether this ACK needs nothing more.
-    fn end_episode(&mut self, news: &News) -> bool {
+    fn end_episode(&mut self, seen: &SeenAck) -> bool {
         match self.own.state {
             // Held until something beyond is acknowledged, so that the receiver learns of the reduction.
             CaState::Cwr if self.una != self.own.high => {
@@ -52,7 +52,7 @@ impl Connection<Linux> {
                 if !self.stack.recovery.is_selective() {
                     self.own.sacked = 0;
                 }
-                if self.try_to_undo_recovery(news) {
+                if self.try_to_undo_recovery(seen) {
                     return true;
                 }
                 self.end_reduction();
@@ -62,63 +62,63 @@ impl Connection<Linux> {
         false
     }
 
-    fn go_on_recovering(&mut self, now: u64, news: &mut News) -> Response {
-        if news.done.advanced == 0 {
-            self.count_duplicate_without_sack(news);
-        } else if self.try_to_undo_partly(news) {
+    fn go_on_recovering(&mut self, now: u64, seen: &mut SeenAck) -> Response {
+        if seen.done.advanced == 0 {
+            self.count_duplicate_without_sack(seen);
+        } else if self.try_to_undo_partly(seen) {
             return Response::Nothing;
         }
         if self.try_to_undo_duplicates() {
-            self.settle_open(now, news);
+            self.settle_open(now, seen);
         }
-        self.identify_losses(now, news);
+        self.identify_losses(now, seen);
         if self.own.state != CaState::Recovery {
             if self.own.lost == 0 {
                 return Response::Nothing;
             }
-            self.enter_recovery(now, news.mark);
+            self.enter_recovery(now, seen.mark);
         }
         Response::Lost
     }
 
     /// Outside recovery: looks for a loss.
-    fn watch(&mut self, now: u64, news: &mut News) -> Response {
-        if !self.stack.recovery.is_selective() && news.done.advanced > 0 {
+    fn watch(&mut self, now: u64, seen: &mut SeenAck) -> Response {
+        if !self.stack.recovery.is_selective() && seen.done.advanced > 0 {
             self.own.sacked = 0;
         }
-        self.count_duplicate_without_sack(news);
+        self.count_duplicate_without_sack(seen);
         if self.own.state <= CaState::Disorder {
             self.try_to_undo_duplicates();
         }
-        self.identify_losses(now, news);
+        self.identify_losses(now, seen);
         if self.own.lost == 0 {
-            self.settle_open(now, news);
+            self.settle_open(now, seen);
             return Response::Nothing;
         }
-        self.enter_recovery(now, news.mark);
+        self.enter_recovery(now, seen.mark);
         Response::Lost
     }
 
-    fn identify_losses(&mut self, now: u64, news: &mut News) {
+    fn identify_losses(&mut self, now: u64, seen: &mut SeenAck) {
         if self.nxt == self.una {
             return;
         }
         if !self.stack.recovery.is_selective() {
-            return self.find_loss_without_sack(news.done.advanced > 0);
+            return self.find_loss_without_sack(seen.done.advanced > 0);
         }
         let before = self.own.retrans;
         if self.find_losses(now) {
-            news.rearm = false;
+            seen.rearm = false;
         }
-        news.lost_retransmission |= before > self.own.retrans;
+        seen.lost_retransmission |= before > self.own.retrans;
     }
 
     /// No loss: disorder at most, or a reduction for a mark.
-    fn settle_open(&mut self, now: u64, news: &News) {
+    fn settle_open(&mut self, now: u64, seen: &SeenAck) {
         if !self.any_retransmission_out() {
             self.own.undo.first_retransmission = Moment::NEVER;
         }
-        if news.mark {
+        if seen.mark {
             self.enter_cwr(now);
         }
         if self.own.state != CaState::Cwr {

@@ -1,7 +1,7 @@
 //! The retransmission timeout: outstanding segments count as lost unless they left too recently. F-RTO (RFC 5682) then sends
 //! new data to find out whether the timeout was spurious.
 
-use super::ack::{News, Response};
+use super::ack::{Response, SeenAck};
 use super::{Armed, Linux, wheel};
 use crate::packet::Blocks;
 use crate::sender::Port;
@@ -126,22 +126,22 @@ impl Connection<Linux> {
     }
 
     /// An ACK after a timeout.
-    pub(super) fn go_on_after_timeout(&mut self, news: &mut News) -> Response {
+    pub(super) fn go_on_after_timeout(&mut self, seen: &mut SeenAck) -> Response {
         let recovered = self.una >= self.own.high;
-        if news.done.advanced > 0 && self.try_to_undo_timeout(news, false) {
+        if seen.done.advanced > 0 && self.try_to_undo_timeout(seen, false) {
             return Response::Nothing;
         }
         if self.own.frto {
             // RFC 5682 section 3.1 step 3.b: data that was sent once has arrived.
-            if news.done.original && self.try_to_undo_timeout(news, true) {
+            if seen.done.original && self.try_to_undo_timeout(seen, true) {
                 return Response::Nothing;
             }
             if self.nxt > self.own.high {
-                if news.done.sacked > 0 || news.is_duplicate {
+                if seen.done.sacked > 0 || seen.is_duplicate {
                     // Step 3.a: the new data arrived and the old did not.
                     self.own.frto = false;
                 }
-            } else if news.done.advanced > 0 && !recovered {
+            } else if seen.done.advanced > 0 && !recovered {
                 self.own.high = self.nxt;
                 // Step 2.b: new data, where there is some and the receiver has room.
                 if self.nxt < self.available && self.nxt < self.window_end() {
@@ -152,13 +152,13 @@ impl Connection<Linux> {
         }
         if recovered {
             // Step 2.a.
-            self.try_to_undo_recovery(news);
+            self.try_to_undo_recovery(seen);
             return Response::Nothing;
         }
         if !self.stack.recovery.is_selective() {
-            if self.nxt > self.own.high && news.is_duplicate {
-                self.count_duplicate_without_sack(news);
-            } else if news.done.advanced > 0 {
+            if self.nxt > self.own.high && seen.is_duplicate {
+                self.count_duplicate_without_sack(seen);
+            } else if seen.done.advanced > 0 {
                 self.own.sacked = 0;
             }
         }

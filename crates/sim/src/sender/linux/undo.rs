@@ -2,7 +2,7 @@
 //! timestamp shows that the original arrived (RFC 3522, RFC 4015), or data that was never retransmitted was acknowledged
 //! after a timeout (RFC 5682).
 
-use super::ack::News;
+use super::ack::SeenAck;
 use super::{Linux, Undo};
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
@@ -22,8 +22,8 @@ impl Connection<Linux> {
         };
     }
 
-    fn may_undo(&self, news: &News) -> bool {
-        self.own.undo.marker.is_some() && (self.own.undo.retransmissions == 0 || news.answers_original)
+    fn may_undo(&self, seen: &SeenAck) -> bool {
+        self.own.undo.marker.is_some() && (self.own.undo.retransmissions == 0 || seen.answers_original)
     }
 
     /// Undoes the last reduction; with `found` also the marks of lost segments.
@@ -46,8 +46,8 @@ impl Connection<Linux> {
 
     /// The recovery is over. Without SACK the state is held until something beyond is acknowledged (RFC 6582), and then
     /// this ACK is done with.
-    pub(super) fn try_to_undo_recovery(&mut self, news: &News) -> bool {
-        if self.may_undo(news) {
+    pub(super) fn try_to_undo_recovery(&mut self, seen: &SeenAck) -> bool {
+        if self.may_undo(seen) {
             self.undo_reduction(false);
         } else {
             self.own.detector.end_recovery();
@@ -73,11 +73,11 @@ impl Connection<Linux> {
     }
 
     /// A late original filled a hole: the recovery has been spurious so far. Returns whether this ACK needs nothing more.
-    pub(super) fn try_to_undo_partly(&mut self, news: &News) -> bool {
-        if self.own.undo.marker.is_none() || !news.answers_original {
+    pub(super) fn try_to_undo_partly(&mut self, seen: &SeenAck) -> bool {
+        if self.own.undo.marker.is_none() || !seen.answers_original {
             return false;
         }
-        self.note_reordering(news.una_before);
+        self.note_reordering(seen.una_before);
         if self.own.retrans > 0 {
             return true;
         }
@@ -90,8 +90,8 @@ impl Connection<Linux> {
     }
 
     /// After a timeout. With `frto`, data that was never retransmitted was acknowledged.
-    pub(super) fn try_to_undo_timeout(&mut self, news: &News, frto: bool) -> bool {
-        if !frto && !self.may_undo(news) {
+    pub(super) fn try_to_undo_timeout(&mut self, seen: &SeenAck, frto: bool) -> bool {
+        if !frto && !self.may_undo(seen) {
             return false;
         }
         self.undo_reduction(true);
