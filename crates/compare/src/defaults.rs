@@ -6,6 +6,7 @@ use firstflight_schemes::registry::AnyPhase;
 
 use crate::how::deployable;
 use crate::input::Input;
+use crate::present::present;
 use firstflight_hosts::host::Host;
 
 /// Start-up schemes, and a standalone scheme.
@@ -69,13 +70,6 @@ pub fn default_candidates(
     let schemes = default_startups(input, profile, host).into_iter().map(|label| chain(label).into());
     let all = schemes.chain(settings_of_the_stack(input, profile));
     all.filter(|candidate| !only_deployable || deployable(candidate, profile)).collect()
-}
-
-/// The scheme that is the default of a stack.
-pub fn present(profile: Profile) -> SchemeSpec {
-    let stack = profile.stack();
-    let chain = format!("{}+{}", stack.startup_before(stack.avoidance), stack.avoidance);
-    SchemeSpec::parse(&chain).expect("profiles have chains")
 }
 
 /// The stack's own scheme with settings that an operator can change.

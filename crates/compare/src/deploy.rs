@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use firstflight_scenario::{Candidate, Profile};
 
-use crate::defaults::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS, DEFAULT_WINDOWS, present};
+use crate::defaults::{DEFAULT_AVOIDANCE, DEFAULT_STARTUPS, DEFAULT_WINDOWS};
 use crate::how::{deployed, how};
+use crate::present::present;
 
 const HEAD: &str = "\
 # What can be had today, and how

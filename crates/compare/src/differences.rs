@@ -12,8 +12,8 @@ use firstflight_results::{
 use firstflight_scenario::{Candidate, Profile, Settings};
 
 use crate::costs::Costs;
-use crate::defaults::present;
 use crate::paired::paired;
+use crate::present::present;
 use crate::request::Request;
 use crate::transfers::{Cell, TransferRun};
 use crate::weights::Weights;

@@ -16,10 +16,11 @@ use firstflight_hosts::simulator::Simulator;
 use firstflight_scenario::{Candidate, Profile};
 
 use crate::bench::Bench;
-use crate::defaults::{DEFAULT_SIZES, default_candidates, present};
+use crate::defaults::{DEFAULT_SIZES, default_candidates};
 use crate::harm::Bystanders;
 use crate::input::{Input, Known};
 use crate::path::Subject;
+use crate::present::present;
 use crate::request::Request;
 
 /// Replications of every candidate.

@@ -4,7 +4,7 @@
 
 use firstflight_scenario::{Candidate, Profile, Settings, Threshold};
 
-use crate::present;
+use crate::present::present;
 
 /// Stack that has a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

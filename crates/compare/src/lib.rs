@@ -39,6 +39,7 @@ mod mix;
 mod networks;
 mod paired;
 mod path;
+mod present;
 mod recommended;
 mod recording;
 mod replication;
@@ -56,12 +57,13 @@ use firstflight_results::CompareReport;
 
 pub use defaults::{
     DEFAULT_AVOIDANCE, DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS,
-    DEFAULT_WINDOWS, default_candidates, default_startups, present,
+    DEFAULT_WINDOWS, default_candidates, default_startups,
 };
 pub use firstflight_explain::Breadth;
 pub use how::deployable;
 pub use inferred::inferred_path;
 pub use input::{Input, Known, is_capture};
+pub use present::present;
 pub use recording::{admit_recordings, recordings, shown_run};
 pub use request::{Limits, Request};
 

@@ -475,14 +475,11 @@ const DIFFERENCE: &str = "async (a, b) => {
 /// Largest [`DIFFERENCE`] from the picture in the repository. A page with one row less differs by 0.014 to 0.032.
 const SAME_PICTURE: f64 = 0.008;
 
-#[test]
-fn the_first_screen_looks_as_its_reference_pictures() {
-    let Some(mut page) = Page::blank("looks") else { return };
+/// The first screens, each with the file of its reference picture; base64 of PNG.
+fn first_screens(page: &mut Page) -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pictures");
-    // `FIRSTFLIGHT_PICTURES=write` replaces the pictures.
-    let write = std::env::var("FIRSTFLIGHT_PICTURES").is_ok_and(|value| value == "write");
     let mut shots = vec![];
-    let mut shoot = |page: &mut Page, name: &str, report: &CompareReport, sizes: &[(u32, u32)]| {
+    let mut shoot = |name: &str, report: &CompareReport, sizes: &[(u32, u32)]| {
         let file = written(&format!("looks-{name}"), report);
         for scheme in ["light", "dark"] {
             for &(width, height) in sizes {
@@ -496,24 +493,36 @@ fn the_first_screen_looks_as_its_reference_pictures() {
             }
         }
     };
-    shoot(&mut page, "change", &fixture::from_capture(), &[(1280, 800), (768, 1024), (390, 844)]);
+    shoot("change", &fixture::from_capture(), &[(1280, 800), (768, 1024), (390, 844)]);
     for (name, report) in without_change() {
-        shoot(&mut page, name, &report, &[(1280, 800)]);
+        shoot(name, &report, &[(1280, 800)]);
     }
+    shots
+}
+
+#[test]
+fn the_first_screen_looks_as_its_reference_pictures() {
+    let Some(mut page) = Page::blank("looks") else { return };
+    let shots = first_screens(&mut page);
     // A page whose policy lets pictures in.
     let blank = Path::new(env!("CARGO_TARGET_TMPDIR")).join("looks-blank.html");
     std::fs::write(&blank, "<!DOCTYPE html><p>").expect("the test folder is writable");
     page.open_still(&blank);
     for (file, png) in shots {
-        if write {
-            std::fs::create_dir_all(&folder).expect("the folder of the tests is writable");
-            std::fs::write(&file, STANDARD.decode(&png).expect("base64")).expect("the folder is writable");
-            continue;
-        }
         let kept = std::fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let difference = page.evaluate(&format!("({DIFFERENCE})('{}', '{png}')", STANDARD.encode(kept)));
         let difference = difference.as_f64().expect("a number");
         assert!(difference <= SAME_PICTURE, "{}: {difference}", file.display());
+    }
+}
+
+/// Replaces the reference pictures: `cargo test -p firstflight-report --test reporting -- --ignored reference_pictures`.
+#[test]
+#[ignore = "replaces the reference pictures"]
+fn reference_pictures() {
+    let Some(mut page) = Page::blank("reference") else { return };
+    for (file, png) in first_screens(&mut page) {
+        std::fs::write(&file, STANDARD.decode(&png).expect("base64")).expect("the folder is writable");
     }
 }
 

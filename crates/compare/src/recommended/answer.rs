@@ -10,8 +10,8 @@ use firstflight_scenario::{Candidate, Profile, Threshold};
 
 use super::cost::Verdict;
 use super::{Field, Question, Standing};
-use crate::defaults::present;
 use crate::how::{Route, change};
+use crate::present::present;
 use crate::weights::Weights;
 
 /// Departure of the re-runs above which an answer is not sure.
@@ -353,7 +353,7 @@ fn later_networks(groups: &[NetworkResult], standing: &Standing<'_>) -> Vec<Stri
             let own = group.result(&row.scheme, row.size_bytes);
             own.and_then(SchemeResult::against).is_some_and(PairedDifference::worth_avoiding)
         };
-        group.no_answer.is_none() && standing.rows.iter().any(|row| at(&row))
+        group.no_answer.is_none() && standing.rows.iter().any(at)
     };
     groups.iter().filter(later).map(|group| group.network.clone()).collect()
 }

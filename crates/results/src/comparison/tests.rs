@@ -108,6 +108,7 @@ fn a_network_has_every_field_of_the_contract_and_a_comparison_of_one_path_has_no
         connections: vec![],
         copies: None,
         results: vec![],
+        answer: None,
         recommended: vec![],
         for_all_sizes: None,
         groups: vec![],
