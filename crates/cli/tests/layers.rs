@@ -227,9 +227,9 @@ const CIRCLES: &[(&str, &str)] = &[
         "api audit canary door engine exchange files foreign journal keys logs metrics orders others requests service store tls view",
     ),
     ("gateway", "gateway memory prefix serial settings share state table"),
-    ("lab", "congestion_control host watch"),
+    ("lab", "answers congestion_control host quic watch"),
     ("net", "catalogue link queue readings router"),
-    ("paths", "averages cluster group intervals memory policy recent roster saved settings table"),
+    ("paths", "averages cluster intervals memory policy recent roster saved settings"),
     ("reproduce", "cell experiment judge library metric observe readings run sequential"),
     ("scenario", "build canonical draws format model read schema stack"),
     ("schemes", "avoidance startup"),
@@ -240,6 +240,7 @@ const CIRCLES: &[(&str, &str)] = &[
 /// name. Names that the root exports again belong to their modules. Unit tests may use every module.
 #[test]
 fn modules_of_a_crate_form_no_circle() {
+    let mut wrong = vec![];
     for name in manifests().into_keys() {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&name).join("src");
         let uses = uses_of_modules(&source);
@@ -248,10 +249,15 @@ fn modules_of_a_crate_form_no_circle() {
         let left = CIRCLES.iter().find(|(other, _)| *other == name).map(|(_, modules)| *modules);
         let left: BTreeSet<&str> = left.unwrap_or_default().split_whitespace().collect();
         let new: Vec<_> = found.difference(&left).collect();
-        assert!(new.is_empty(), "{name}: modules that use each other: {new:?}");
+        if !new.is_empty() {
+            wrong.push(format!("{name}: modules that use each other: {new:?}"));
+        }
         let undone: Vec<_> = left.difference(&found).collect();
-        assert!(undone.is_empty(), "{name}: take these from CIRCLES: {undone:?}");
+        if !undone.is_empty() {
+            wrong.push(format!("{name}: take these from CIRCLES: {undone:?}"));
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// The modules that a module uses, and those that they use.
