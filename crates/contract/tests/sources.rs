@@ -17,7 +17,6 @@ const WIDE_FILES: &[(&str, &str)] = &[
     ("paths/src/group.rs", "bits of an IPv6 prefix"),
     ("paths/src/lib.rs", "bits of an IPv6 address"),
     ("paths/src/recent.rs", "bits of an IPv6 address"),
-    ("paths/src/table.rs", "bits of an IPv6 address"),
 ];
 
 /// Crates that read numbers of any size from a file before they check the range.
