@@ -87,7 +87,7 @@ pub(crate) struct Measured<'a> {
     traces: Vec<Trace>,
 }
 
-/// What follows from the measurements on one path.
+/// Results and recommendation on one path.
 pub(crate) struct Outcome {
     pub(crate) results: Vec<SchemeResult>,
     pub(crate) recommendation: Recommendation,
@@ -154,7 +154,7 @@ impl<'a> Measured<'a> {
         measured
     }
 
-    /// What follows from the measurements, with the harm as it is known now.
+    /// Results and recommendation, with the harm as it is known now.
     pub(crate) fn outcome(&self, request: &Request) -> Outcome {
         let Self { subject, captured, differences, no_answer, bystanders, .. } = self;
         let bdp = subject.bdp_packets().unwrap_or(1);

@@ -47,7 +47,7 @@ struct Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// What was measured, if that is part of the mix.
+    /// Measurements of a network that is part of the mix; `None` of another one.
     fn usable(&self) -> Option<&Measured<'a>> {
         let usable = |it: &&Measured<'a>| it.no_answer.is_none() && !it.runs.is_empty();
         self.measured.as_ref().ok().filter(usable)

@@ -8,6 +8,7 @@ use crate::connections::{largest, name};
 use crate::draw::{Traffic, draws, shares};
 use crate::input::{Input, Known};
 use crate::request::Request;
+use crate::weights::near;
 
 /// Networks that are answered. Each takes seconds.
 const MOST: usize = 12;
@@ -33,12 +34,6 @@ const LEAST_RUNS: u32 = 12;
 
 /// Replications of a network over those that the mix draws from it. Networks without an answer leave their shares to others.
 const SPARE: f64 = 2.0;
-
-/// Transfers count at a size if theirs is within this factor of it: half a decade to either side, so that sizes a decade apart
-/// share no transfer.
-fn near() -> f64 {
-    10_f64.sqrt()
-}
 
 /// The networks of a capture.
 pub(super) struct Networks<'a> {

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use firstflight_capture::Capture;
 
-/// Factor within which a transfer counts at a size: half a decade, so that sizes a decade apart share no transfer.
-const NEAR: f64 = 3.162_277_660_168_379_5;
+/// Factor within which a transfer counts at a size: half a decade to either side, so that sizes a decade apart share no transfer.
+pub(crate) fn near() -> f64 {
+    10_f64.sqrt()
+}
 
 /// Weights of the sizes of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +33,7 @@ impl Weights {
             let distance = |size: u64| (size as f64 / mean).max(mean / size as f64);
             all += count as f64;
             let nearest = sizes.iter().copied().min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
-            if let Some(size) = nearest.filter(|&size| distance(size) <= NEAR) {
+            if let Some(size) = nearest.filter(|&size| distance(size) <= near()) {
                 *of.entry(size).or_default() += count as f64;
                 counted += count as f64;
             }

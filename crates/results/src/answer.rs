@@ -7,7 +7,7 @@ object! {
     /// The one setting that a server should have, as its connections of every size share one. Candidates are those that the stack can
     /// have; each size counts as `sizes` weighs it.
     pub struct Answer = "answer" {
-        /// `change`, `keep` or `cannot-tell`.
+        /// Kind of the answer: `change`, `keep` or `cannot-tell`.
         verdict: String,
         /// The answer in at most 20 words.
         sentence: String,
@@ -37,16 +37,18 @@ object! {
         /// Networks of clients whose transfers end later at some size; empty for a single path.
         later_networks: Vec<String> => nested,
         /// Rule that decided: `gain` (the best setting within the limits), `no-gain` (none is worth having), `no-setting` (the stack has none of
-        /// the others), `harm`, `drops`, `costs` (every gain harms others, drops packets, or does one of both, more than the limits allow), `later`
-        /// (every gain is a loss at some size), `harm-open` (the harm
-        /// of a gain may exceed the limit), `gain-open` (a gain may be a loss), `no-answer` (the results are none), `no-reference` (the scheme that the stack has now was not
+        /// the others), `harm`, `drops`, `costs` (every gain has one of these costs or the next), `later` (every
+        /// gain is a loss at some size), `harm-open` (the harm
+        /// of a gain may exceed the limit), `gain-open` (a gain may be a loss), `no-answer` (the results are none), `no-end` (transfers do not end in the time
+        /// allowed), `no-reference` (the scheme that the stack has now was not
         /// compared).
         decided_by: String,
-        /// `sure`, `likely` or `cannot tell`.
+        /// Trust in the answer: `sure`, `likely` or `cannot tell`.
         trust: String,
         /// Reason for `trust`: a sentence without its full stop.
         trust_why: String,
-        /// Capture that would settle the answer: a phrase after `capture`; null unless the verdict is `cannot-tell`.
+        /// Capture that would help, as a phrase: `more connections, from their first packet`. Null unless the verdict is `cannot-tell`, and if the path
+        /// was given.
         capture_more: Option<String>,
         /// Starts that this stack cannot have, which would gain more than `gain`: the best first.
         research: Vec<ResearchStart> => nested,

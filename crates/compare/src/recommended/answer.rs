@@ -20,6 +20,9 @@ const SURE_DEPARTURE: f64 = 0.1;
 /// Starts of the literature that are named at most.
 const MOST_RESEARCH: usize = 3;
 
+/// Words of an order at most: a longer one is the label. With it, no sentence has more than 20 words.
+const MOST_WORDS: usize = 10;
+
 /// Origin of the path of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -56,6 +59,7 @@ enum Rule {
     HarmOpen,
     GainOpen,
     NoAnswer,
+    NoEnd,
     NoReference,
 }
 
@@ -72,6 +76,7 @@ impl Rule {
             Self::HarmOpen => "harm-open",
             Self::GainOpen => "gain-open",
             Self::NoAnswer => "no-answer",
+            Self::NoEnd => "no-end",
             Self::NoReference => "no-reference",
         }
     }
@@ -91,10 +96,14 @@ pub(crate) fn answer(
     let field = Field::of(&had, sizes, question);
     let all = Field::of(results, sizes, question);
     let now = |base: Option<&Standing<'_>>| times(sizes, base, None, facts);
-    let Some(base) = field.base.as_ref().filter(|base| base.finished()) else {
-        let why = "the scheme that the stack has now was not compared, or ended no transfer".to_owned();
+    let Some(base) = &field.base else {
+        let why = "the scheme that the stack has now was not compared".to_owned();
         return cannot_tell(Rule::NoReference, why, facts, vec![]);
     };
+    if !base.finished() {
+        let why = "with the scheme that the stack has now no transfer of some size ends in the time allowed";
+        return cannot_tell(Rule::NoEnd, why.into(), facts, now(Some(base)));
+    }
     let choice = question.beside(&field, base, None);
     let Some(standing) = choice.standing else {
         let rule = kept_by(question, &field, base);
@@ -195,6 +204,9 @@ fn empty(rule: Rule, facts: &Facts<'_>) -> Answer {
 fn cannot_tell(rule: Rule, why: String, facts: &Facts<'_>, sizes: Vec<AnswerAtSize>) -> Answer {
     let more = capture_more(rule, facts);
     let sentence = match (&more, rule) {
+        (_, Rule::NoEnd) => {
+            "Cannot tell: transfers do not end in the time allowed; compare smaller ones (--size).".into()
+        }
         (_, Rule::NoReference) => "Cannot tell: compare the scheme that the server has now, too.".into(),
         (Some(more), _) => format!("Cannot tell: capture {more}."),
         (None, _) => "Cannot tell: the runs do not decide; repeat with more of them (--runs).".into(),
@@ -210,9 +222,9 @@ fn cannot_tell(rule: Rule, why: String, facts: &Facts<'_>, sizes: Vec<AnswerAtSi
     }
 }
 
-/// Capture that would settle the answer; `None` if the path was given.
+/// Capture that would help; `None` if the path was given, or if no capture helps.
 fn capture_more(rule: Rule, facts: &Facts<'_>) -> Option<String> {
-    if facts.origin == Origin::Given || rule == Rule::NoReference {
+    if facts.origin == Origin::Given || matches!(rule, Rule::NoReference | Rule::NoEnd) {
         return None;
     }
     let unknown = |field: &str| facts.unknown.iter().any(|it| it == field);
@@ -233,20 +245,22 @@ fn kept_by(question: &Question<'_>, field: &Field<'_>, base: &Standing<'_>) -> R
         return Rule::NoSetting;
     }
     let finished = || others.iter().copied().filter(|it| it.finished() && it.completes(base));
-    let gaining: Vec<&Standing<'_>> = finished().filter(|it| question.gains(it, base)).collect();
-    let verdicts: Vec<Verdict> = gaining.iter().map(|it| field.verdict(it)).collect();
-    if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Open(_))) {
+    let rules: Vec<Rule> = finished()
+        .filter(|it| question.gains_together(it, base))
+        .map(|it| match field.verdict(it) {
+            _ if question.loss(it, base).is_some() => Rule::Later,
+            Verdict::Open(_) => Rule::HarmOpen,
+            _ if field.drops_more(it) => Rule::Drops,
+            _ => Rule::Harm,
+        })
+        .collect();
+    if rules.contains(&Rule::HarmOpen) {
         return Rule::HarmOpen;
     }
-    let lossy = gaining.iter().filter(|it| field.drops_more(it)).count();
-    match gaining.len() {
-        0 => {}
-        all if all == lossy => return Rule::Drops,
-        _ if lossy == 0 => return Rule::Harm,
-        _ => return Rule::Costs,
-    }
-    if finished().any(|it| question.gains_together(it, base)) {
-        return Rule::Later;
+    match rules.split_first() {
+        Some((first, others)) if others.iter().all(|rule| rule == first) => return *first,
+        Some(_) => return Rule::Costs,
+        None => {}
     }
     // A gain that is worth having if it is one.
     let perhaps = |it: &&Standing<'_>| {
@@ -278,10 +292,10 @@ fn open(rule: Rule, question: &Question<'_>, field: &Field<'_>, base: &Standing<
 fn kept(rule: Rule) -> String {
     let why = match rule {
         Rule::NoSetting => "no other setting was compared that this stack has",
-        Rule::Harm => "every faster setting makes others wait longer",
-        Rule::Drops => "every faster setting loses more packets",
-        Rule::Costs => "every faster setting loses more packets or makes others wait longer",
-        Rule::HarmOpen => "every faster setting may make others wait too long",
+        Rule::Harm => "every faster setting makes others wait too long",
+        Rule::Drops => "every faster setting loses too many packets",
+        Rule::Costs => "every faster setting costs too much",
+        Rule::HarmOpen => "a faster setting may make others wait too long",
         Rule::Later => "every faster setting delays transfers of some size",
         _ => {
             return format!(
@@ -316,7 +330,9 @@ fn words(candidate: &Candidate, profile: Profile) -> String {
     match settings.ssthresh {
         None => {}
         Some(Threshold::Packets(packets)) => parts.push(format!("set the slow-start threshold to {packets}")),
-        Some(Threshold::Bdp) => parts.push("set the slow-start threshold to the path's product".into()),
+        Some(Threshold::Bdp) => {
+            parts.push("set the slow-start threshold to the bandwidth-delay product".into())
+        }
     }
     if settings.paced {
         parts.push(if settings.initial_window.is_some() { "pace it" } else { "pace what is sent" }.into());
@@ -324,7 +340,10 @@ fn words(candidate: &Candidate, profile: Profile) -> String {
     if settings.keeps_window {
         parts.push("keep the window after idle times".into());
     }
-    let text = parts.join(" and ");
+    let mut text = parts.join(" and ");
+    if text.split(' ').count() > MOST_WORDS {
+        text = format!("use {}", candidate.label());
+    }
     let mut letters = text.chars();
     letters.next().map_or(text.clone(), |first| first.to_uppercase().chain(letters).collect())
 }
@@ -335,7 +354,7 @@ fn others(harm: Option<f64>, later_networks: usize) -> String {
     match (harm, later_networks) {
         (_, 1) => "one network waits longer".into(),
         (_, 2..) => "some networks wait longer".into(),
-        (None, 0) => "the effect on others was not measured".into(),
+        (None, 0) => "the harm is not measured".into(),
         (Some(harm), 0) if wait(harm) => "others wait a little longer".into(),
         (Some(_), 0) => "nobody else waits longer".into(),
     }
@@ -448,7 +467,7 @@ fn percent(share: f64) -> String {
 }
 
 impl Field<'_> {
-    /// Whether an standing is known to drop more packets than it may at some size.
+    /// Whether a candidate is known to drop more packets than it may at some size.
     fn drops_more(&self, standing: &Standing<'_>) -> bool {
         standing.rows.iter().zip(&self.costs).any(|(row, cost)| cost.drops_more(row).is_some())
     }
@@ -467,6 +486,25 @@ mod tests {
         assert_eq!(said("slow-start+cubic"), "Turn HyStart off");
         assert_eq!(said("bbr"), "Use bbr");
         assert_eq!(said("slow-start+reno@ssthresh=50"), "Use reno and set the slow-start threshold to 50");
+        assert_eq!(
+            said("hystart-linux+cubic@ssthresh=bdp"),
+            "Set the slow-start threshold to the bandwidth-delay product"
+        );
+        // A longer order is the label.
+        assert_eq!(said("bbr@iw60+paced+idle=keep"), "Use bbr@iw60+paced+idle=keep");
+    }
+
+    #[test]
+    fn a_sentence_with_the_longest_order_and_effect_has_20_words() {
+        let order = "Set the initial window to 30 and pace it";
+        let effects =
+            [others(Some(1.0), 0), others(Some(1.5), 0), others(None, 0), others(None, 1), others(None, 2)];
+        let longest = effects.iter().map(|effect| effect.split(' ').count()).max().expect("effects");
+        let gain = "transfers end 9.5 % sooner".split(' ').count();
+        assert!(
+            order.split(' ').count() <= MOST_WORDS && MOST_WORDS + gain + longest <= 20,
+            "{gain} {longest}"
+        );
     }
 
     #[test]
@@ -481,6 +519,6 @@ mod tests {
         assert_eq!(others(Some(1.019), 0), "nobody else waits longer");
         assert_eq!(others(Some(1.02), 0), "others wait a little longer");
         assert_eq!(others(Some(1.0), 2), "some networks wait longer");
-        assert_eq!(others(None, 0), "the effect on others was not measured");
+        assert_eq!(others(None, 0), "the harm is not measured");
     }
 }
