@@ -201,13 +201,15 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let (width, colour) =
         (terminal_columns(), if console::colors_enabled() { Colour::Ansi } else { Colour::None });
     let mut text = if options.per_size { per_size(&report, width) } else { answer(&report, width, colour) };
-    if options.details {
-        text += "\n";
-        text += &table(&report, width, colour);
-    } else {
-        text += "\nEvery scheme: --details. For one size alone: --per-size.\n";
-    }
     text.push('\n');
+    if options.details {
+        text += &table(&report, width, colour);
+        text.push('\n');
+    } else if options.per_size {
+        text += "Every scheme: --details.\n";
+    } else {
+        text += "Every scheme: --details. For one size alone: --per-size.\n";
+    }
     text.push_str(&places(&written));
     print(&text)
 }

@@ -60,8 +60,9 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 
 fn checks() -> Vec<Check> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let simulations = if cfg!(feature = "papers") { "compare, run, reproduce" } else { "compare, run" };
     let mut all =
-        vec![Check::works("compare, run", format!("{cores} cores; these need nothing else")), capture()];
+        vec![Check::works(simulations, format!("{cores} cores; these need nothing else")), capture()];
     #[cfg(all(target_os = "linux", feature = "lab"))]
     all.extend(lab());
     #[cfg(all(target_os = "linux", feature = "gateway"))]

@@ -49,7 +49,7 @@ fn doctor_names_a_remedy_for_what_does_not_work_here() {
     let found: serde_json::Value = serde_json::from_str(&run.out).expect("one JSON object");
     let checks = found["checks"].as_array().expect("a list");
     let names: Vec<&str> = checks.iter().filter_map(|check| check["command"].as_str()).collect();
-    assert!(names.len() == checks.len() && names.contains(&"compare, run"), "{names:?}");
+    assert!(names.len() == checks.len() && names.contains(&"compare, run, reproduce"), "{names:?}");
     for check in checks {
         assert!(check["found"].as_str().is_some_and(|text| !text.is_empty()), "{check}");
         assert_eq!(check["ok"].as_bool().expect("yes or no"), check["remedy"].is_null(), "{check}");
