@@ -30,6 +30,6 @@ const unfolding = () => {
     target.scrollIntoView();
   };
   for (const link of document.querySelectorAll('a[href^="#"]')) link.addEventListener("click", () => show(link.hash));
-  addEventListener("beforeprint", () => document.querySelectorAll("details.fold").forEach(unfold));
+  onbeforeprint = () => document.querySelectorAll("details.fold").forEach(unfold);
   show(location.hash);
 };
