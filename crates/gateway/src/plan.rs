@@ -53,7 +53,12 @@ impl Plan {
     /// each other.
     pub fn start(&self, in_flight: u32, held_out: bool) -> Start {
         let free = self.path.saturating_sub(in_flight);
-        let window = self.window.min(free).max(STOCK);
+        let window = match free {
+            _ if free >= self.window => self.window,
+            // Less than twice the stack's window saves no round trip, and joins segments that fill the path already.
+            _ if free < 2 * STOCK => STOCK,
+            _ => free,
+        };
         if held_out {
             return Start { arm: Arm::Holdout(window), pace: None };
         }
@@ -135,6 +140,10 @@ mod tests {
         assert_eq!(start(60, true, 15), (40, Some(45)));
         assert_eq!(start(60, true, 20), (40, Some(40)));
         assert_eq!(start(60, true, 33), (27, Some(27)));
+        // Less than twenty are no plan; a plan for less than twenty is one.
+        assert_eq!([start(60, true, 40), start(60, true, 41)], [(20, Some(20)), (10, None)]);
+        assert_eq!(plan(15, 15, true).start(0, false), Start { arm: Arm::Planned(15), pace: Some(15) });
+        assert_eq!(plan(15, 15, true).start(1, false), Start { arm: Arm::Planned(10), pace: None });
         // A window of ten is Linux's own window, however little is free.
         assert_eq!([50, 60, 1000].map(|in_flight| start(60, true, in_flight)), [(10, None); 3]);
         // Twice the window is Linux's own pace.

@@ -31,7 +31,8 @@ enum { ESTABLISHED = 1, FIN_WAIT1 = 4, FIN_WAIT2, TIME_WAIT, CLOSED, CLOSE_WAIT,
 struct socket_event {
 	u32 op, args[4], family, remote_ip4, local_ip4, remote_ip6[4], local_ip6[4], remote_port, local_port, is_fullsock;
 	u32 snd_cwnd, srtt_us, callbacks, others[24];
-	void *sk;
+	void *sk, *skb_data, *skb_data_end;
+	u32 skb_len;
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -93,9 +94,10 @@ struct connection {
 	u8 part; /* and the part of time in which it counted them */
 	u8 timeouts; /* before it was established */
 	u32 pace; /* bytes per second while it is kept; zero leaves the stack's */
-	u8 arm;
+	u8 resent; /* lowest bits of the number of its retransmissions when its pace began */
+	u8 arm : 4;
+	u8 counted : 4; /* among the live connections */
 	u8 flags;
-	u8 counted; /* among the live connections */
 	u8 windows; /* first windows that were acknowledged at the pace */
 };
 
@@ -403,6 +405,30 @@ INLINE bool queue_stands(struct tcp_sock *tp)
 	return tp->srtt_us >> 3 >= least + delay;
 }
 
+/* The pace of a planned window beside what others have in flight, bytes per second; zero leaves the stack's own, which is twice the
+ * window in a round-trip time. */
+INLINE u64 pace_of(u32 path, u32 others, u32 window, u32 mss, u32 rtt)
+{
+	u32 pace = path > others ? path - others : 0;
+	if (pace < window)
+		pace = window;
+	if (!rtt || pace >= 2 * window)
+		return 0;
+	return (u64)pace * mss * 1000000 / rtt;
+}
+
+/* Has a connection keep a pace from its next segment on. Without a pace of its own, a foreign program uses the headers. */
+INLINE bool begin_pace(struct connection *c, struct tcp_sock *tp, u64 rate, u32 callbacks)
+{
+	if (!rate || rate >= ~0U || (callbacks & ON_HEADER && !c->pace))
+		return false;
+	c->pace = rate;
+	c->windows = 0;
+	c->flags &= FASTER - 1;
+	c->resent = tp->total_retrans;
+	return true;
+}
+
 INLINE void end_pace(struct socket_event *event, struct connection *c)
 {
 	c->pace = 0;
@@ -420,7 +446,7 @@ INLINE void keep_pace(struct socket_event *event, struct connection *c, struct t
 {
 	struct sock *sk = (struct sock *)tp;
 	u32 first = c->first_window, windows = first ? (tp->snd_una - c->start) / first : LONGEST;
-	if (windows >= LONGEST || (windows && (u16)tp->total_retrans != c->retransmits)) {
+	if (windows >= LONGEST || (windows && (u8)tp->total_retrans != c->resent)) {
 		end_pace(event, c);
 		return;
 	}
@@ -439,6 +465,10 @@ INLINE void keep_pace(struct socket_event *event, struct connection *c, struct t
 			c->flags -= FASTER;
 		}
 	}
+	/* As many segments as the stack sends at once have no pace. Linux itself paces no new connection before the eleventh. */
+	if (((struct tcp_sock___hooks *)tp)->data_segs_out >= STACK_WINDOW &&
+	    tp->snd_nxt - c->start + event->skb_len < STACK_WINDOW * tp->mss_cache)
+		return;
 	if (sk->sk_max_pacing_rate == UNLIMITED) {
 		u32 bound = c->pace, none = ~0U;
 		bpf_setsockopt(event, SOL_SOCKET, SO_MAX_PACING_RATE, &bound, sizeof(bound));
@@ -535,16 +565,9 @@ INLINE void begin(struct socket_event *event, void *socket, struct tcp_sock *tp)
 		    (pace(event, sk) && !bpf_setsockopt(event, SOL_TCP, TCP_BPF_IW, &wanted, sizeof(wanted)))) {
 			c->arm = HOOKS_PLANNED;
 			c->window = first = window;
-			u32 pace = start.path > got.others ? start.path - got.others : 0;
-			if (pace < window)
-				pace = window;
-			/* Linux's own pace is twice the window in a round-trip time. A foreign program may use the headers. */
-			if (window > own && start.paced && pace < 2 * window && c->handshake_rtt &&
-			    !(event->callbacks & ON_HEADER)) {
-				u64 rate = (u64)pace * tp->mss_cache * 1000000 / c->handshake_rtt;
-				c->pace = rate < ~0U ? rate : 0;
+			u64 rate = pace_of(start.path, got.others, window, tp->mss_cache, c->handshake_rtt);
+			if (start.paced && window > own && begin_pace(c, tp, rate, event->callbacks))
 				bpf_sock_ops_cb_flags_set((void *)event, event->callbacks | ON_HEADER);
-			}
 			u32 ssthresh = start.ssthresh > got.others ? start.ssthresh - got.others : 0;
 			if (limits.plan_ssthresh && start.ssthresh)
 				set_threshold(event, socket, window, ssthresh > window ? ssthresh : window);

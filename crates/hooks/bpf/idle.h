@@ -21,7 +21,7 @@ INLINE u32 window_after(struct tcp_sock *tp, u32 idle, u32 rto)
 
 /* The window of the plan of a connection's prefix for data after an idle time, at least the one to which Linux sets it back; zero if none
  * may be used. Checks are those of a new connection, with the least round-trip time. */
-INLINE struct start start_after(struct connection *c, struct tcp_sock *tp, u64 now, u32 least)
+INLINE struct start start_after(struct connection *c, struct tcp_sock *tp, u64 now, u32 least, u64 *rate)
 {
 	struct start none = {}, start = {};
 	if (word(HOOKS_STOPPED) || now - word(HOOKS_ALIVE) > limits.lease || !in_scope(tp))
@@ -47,6 +47,7 @@ INLINE struct start start_after(struct connection *c, struct tcp_sock *tp, u64 n
 		start.window = plan.start.window;
 		start.ssthresh = limits.plan_ssthresh ? plan.start.ssthresh : 0;
 		start.path = plan.start.path;
+		start.paced = plan.start.holdout & HOOKS_PACED;
 		if ((plan.start.holdout & ~HOOKS_PACED) > holdout)
 			holdout = plan.start.holdout & ~HOOKS_PACED;
 	}
@@ -64,6 +65,8 @@ INLINE struct start start_after(struct connection *c, struct tcp_sock *tp, u64 n
 		start.window = least;
 	struct got got = count(c, (struct range){ least, start.window, start.path }, tp->srtt_us >> 3, now);
 	start.window = got.segments;
+	if (start.paced)
+		*rate = pace_of(start.path, got.others, got.segments, tp->mss_cache, tp->rtt_min.s[0].v);
 	start.ssthresh = start.ssthresh > got.others ? start.ssthresh - got.others : start.ssthresh ? 1 : 0;
 	return start;
 }
@@ -82,21 +85,39 @@ INLINE void restart(struct sock *sk)
 	u64 cookie = ((struct sock_common___hooks *)sk)->skc_cookie.counter;
 	struct connection *c = find(cookie, sk);
 	struct start start = {};
+	u64 rate = 0;
+	/* The segments that the stack would send at once leave at once. Linux makes a packet of what a rate gives in 2^-10 s, of two
+	 * segments at least. The first one is made already, by the rate before the idle time. A connection that had a plan stays paced, so
+	 * that this holds for the stack's own window, too. */
+	u64 first = (sk->sk_pacing_rate >> 10) / (tp->mss_cache ? tp->mss_cache : 1);
+	if (first < 2)
+		first = 2;
+	u64 burst = (least > first ? least - first : 1) * tp->mss_cache << 10;
+	if (sk->sk_pacing_status == SK_PACING_NEEDED && sk->sk_max_pacing_rate == UNLIMITED)
+		b.rate = burst;
 	if (c)
-		start = start_after(c, tp, bpf_ktime_get_boot_ns(), least);
+		start = start_after(c, tp, bpf_ktime_get_boot_ns(), least, &rate);
 	u32 rtt = tp->srtt_us >> 3;
 	if (c && start.window > least && rtt) {
 		b.window = start.window;
 		if (start.ssthresh)
 			b.ssthresh = start.ssthresh > start.window ? start.ssthresh : start.window;
-		/* As Linux paces slow start. */
-		b.rate = 2000000ULL * start.window * tp->mss_cache / rtt;
+		u32 callbacks = ((struct tcp_sock___hooks *)tp)->bpf_sock_ops_cb_flags;
+		if (begin_pace(c, tp, rate, callbacks)) {
+			b.rate = burst;
+			callbacks |= ON_HEADER;
+		} else {
+			c->pace = 0;
+			/* As Linux paces slow start. */
+			b.rate = 2000000ULL * start.window * tp->mss_cache / rtt;
+		}
+		c->flags &= ~RETREATED;
 		c->window = start.window;
 		/* Called before the segment counts as sent. */
 		c->start = tp->snd_nxt;
 		c->first_window = start.window * tp->mss_cache;
-		int callbacks = ((struct tcp_sock___hooks *)tp)->bpf_sock_ops_cb_flags | CALLBACKS;
-		bpf_setsockopt(sk, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &callbacks, sizeof(callbacks));
+		int wanted = callbacks | CALLBACKS;
+		bpf_setsockopt(sk, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &wanted, sizeof(wanted));
 	}
 	write(sk, &b);
 }
