@@ -18,6 +18,7 @@ use firstflight_scenario::{Loaded, load_with};
 use firstflight_schemes::catalogue::Schemes;
 
 use crate::arguments::{SEEDS, whole};
+use crate::captures;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::memory::{Memory, failed};
@@ -122,6 +123,12 @@ pub(crate) fn scenario(path: &Path, schemes: &Schemes) -> Result<Loaded, Failure
                 "firstflight compare {0}, or a scenario with this path and a [[flow]]: firstflight presets {0} > {0}.toml",
                 preset.name
             ))
+            .into());
+    }
+    if captures::head(path).is_ok_and(|head| captures::is_one(path, &head)) {
+        return Err(wrong_at(&named, "a capture is no scenario")
+            .expecting("a scenario file")
+            .near(Some(&format!("firstflight compare {named}")))
             .into());
     }
     let loaded = load_with(path, schemes)?;

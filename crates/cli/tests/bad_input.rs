@@ -172,6 +172,7 @@ fn option_errors_have_the_words_of_scenario_errors() {
     compare(&path("--rtt", "-5 ms"), &["--rtt \"-5 ms\": negative"]);
     compare(&path("--buffer", "0 packets"), &["--buffer \"0 packets\": "]);
     compare(&path("--loss", "1"), &["--loss 1.0: "]);
+    compare(&path("--loss", "5"), &["--loss 5.0: ", "did you mean \"5%\"?"]);
     compare(&path("--loss", "-0.1"), &["--loss -0.1: "]);
     compare(&path("--loss", "1 percent"), &["--loss \"1 percent\": "]);
     compare(&["cable", "--rtt", "9"], &["--rtt \"9\": the unit is missing"]);

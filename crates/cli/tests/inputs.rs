@@ -222,10 +222,15 @@ fn a_run_without_traffic_is_refused_with_what_to_do() {
     let scratch = Scratch::new();
     let preset = scratch.run(&["presets", "cable"]);
     scratch.write("cable.toml", &preset.out);
+    scratch.write("server.pcap", "no packet yet");
     let before = scratch.snapshot();
     for (named, message) in [
         ("cable.toml", "error: cable.toml: the scenario has no traffic to run; expected a table [[flow]]"),
         ("cable", "error: cable: a path preset has no traffic to run; expected firstflight compare cable"),
+        (
+            "server.pcap",
+            "error: server.pcap: a capture is no scenario; expected a scenario file; did you mean \"firstflight compare server.pcap\"?",
+        ),
     ] {
         let run = scratch.run(&["run", named, "--out", "new"]);
         assert_eq!((run.code, &*run.out, run.err.lines().count()), (2, "", 1), "{}", run.err);

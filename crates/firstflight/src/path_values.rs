@@ -113,15 +113,23 @@ impl PathValues {
             Some((_, Some(share))) => path.loss(share),
             other => path.text("loss", other.map(|(text, _)| text)),
         };
-        let Network::Dumbbell(path) = Scenario::builder().path(path).build()?.network else {
-            unreachable!("a path is a dumbbell")
-        };
+        let built = Scenario::builder().path(path).build().map_err(|error| self.as_percentage(error))?;
+        let Network::Dumbbell(path) = built.network else { unreachable!("a path is a dumbbell") };
         Ok(Known {
             rate: Some(path.rate),
             rtt: Some(path.rtt),
             buffer: Some(path.buffer),
             loss: Some(path.loss),
         })
+    }
+
+    /// `error`, with the percentage that a loss above one stands for.
+    fn as_percentage(&self, error: Error) -> Error {
+        let text = self.loss.as_deref().filter(|_| error.place.key.ends_with("loss")).map(str::trim);
+        match text.filter(|text| text.parse().is_ok_and(|share: f64| (1.0..100.0).contains(&share))) {
+            Some(text) => error.near(Some(&format!("{text}%"))),
+            None => error,
+        }
     }
 }
 

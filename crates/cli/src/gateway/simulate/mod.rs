@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use firstflight::Progress;
 use firstflight_compare::gateway::{Effect, Harmed, Simulated, simulate};
+use firstflight_gateway::Settings;
 use serde_json::json;
 
 use traffic::{Traffic, traffic};
@@ -79,9 +80,20 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let mut text = format!(
         "{connections} connections to {networks} networks, {planned} with a plan at the end; {decisions} decisions\n\n"
     );
-    text += &pictured("segments", &by_size);
-    by_network.truncate(LOSERS);
-    text += &format!("\n{}", pictured("network, those that lose most first", &by_network));
+    if by_size.is_empty() {
+        text += "there is no table: no connection has a size and a measured path\n";
+    } else {
+        text += &pictured("segments", &by_size);
+        by_network.truncate(LOSERS);
+        text += &format!("\n{}", pictured("network, those that lose most first", &by_network));
+    }
+    if planned == 0 {
+        let Settings { samples, hosts, .. } = Settings::default();
+        text += &format!(
+            "\nno network has a plan at the end: one needs {samples} measurements of {hosts} hosts, and a path that holds more than \
+             the stack's window\n"
+        );
+    }
     if !harmed.is_empty() {
         text += &format!("\n{}", others(&harmed));
     }
