@@ -3,6 +3,7 @@
 use crate::seconds::Seconds;
 use firstflight_contract::Nanos;
 
+use crate::carried::first_flight;
 use crate::clock;
 use crate::flows::{Flow, Packet};
 use crate::limits::Limits;
@@ -53,6 +54,7 @@ impl Connection {
         trace.clock_step = clock_step;
         trace.sends.first()?;
         let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
+        let client = flow.ends[flow.client as usize].ip();
         warnings
             .extend(left_out(&trace, start).into_iter().map(|why| format!("{sender} > {receiver}: {why}")));
         let one_sided = one_sided_handshake(flow);
@@ -68,9 +70,9 @@ impl Connection {
         let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
         let first = first_transfer(&trace).map(|trace| {
             let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
-            Box::new(Self { sender, receiver, vantage, observed, trace, first: None })
+            Box::new(Self { sender, receiver, client, vantage, observed, trace, first: None })
         });
-        Some(Self { sender, receiver, vantage, observed, trace, first })
+        Some(Self { sender, receiver, client, vantage, observed, trace, first })
     }
 }
 
@@ -287,10 +289,4 @@ fn observe(
         startup: startup(trace, established),
         series: series::of(trace, established),
     }
-}
-
-/// Data packets sent before the first acknowledgement of data.
-pub(crate) fn first_flight(trace: &PacketTrace) -> u64 {
-    let Some(first) = trace.acks.iter().find(|ack| ack.bytes > 0) else { return trace.pieces.len() as u64 };
-    trace.pieces.iter().take_while(|piece| piece.sent < first.at).count() as u64
 }

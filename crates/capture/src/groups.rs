@@ -71,7 +71,8 @@ impl Group {
         if self.to_clients >= self.from_clients { &self.answers } else { &self.requests }
     }
 
-    fn new(network: Option<Network>) -> Self {
+    /// An empty group.
+    pub(crate) fn new(network: Option<Network>) -> Self {
         Self {
             network,
             connections: 0,

@@ -8,6 +8,7 @@
 
 mod aggregates;
 mod bucket;
+mod carried;
 mod clock;
 mod compression;
 mod connection;
@@ -34,6 +35,7 @@ mod reader;
 mod reordering;
 pub mod seconds;
 mod segment;
+mod sequence;
 mod series;
 mod side;
 pub mod simulated;
@@ -57,6 +59,7 @@ use std::path::Path;
 
 pub use crate::aggregates::Aggregates;
 pub use crate::bucket::Bucket;
+pub use crate::carried::Transfer;
 pub use crate::compression::unpacked_head;
 pub use crate::copy_place::Copies;
 pub use crate::decode::PassedOver;
@@ -65,10 +68,12 @@ pub use crate::error::{Error, Problem};
 pub use crate::estimate::{AckPolicy, Estimate, Inferred, Opening, PathEstimate, Unknown};
 pub use crate::groups::{Group, Network};
 pub use crate::infer::{bottlenecks, infer, infer_together, weighted_quantile};
-pub use crate::observed::{Connection, FirstRoundTrip, Observed, Series, Vantage};
+pub use crate::observed::{Connection, FirstRoundTrip, Observed, Vantage};
 pub use crate::offered::Offered;
 pub use crate::reader::{Capture, Counts, Next, Reader, first_packet_time};
 pub use crate::reordering::Reordering;
+pub use crate::sequence::TimeSequence;
+pub use crate::series::Series;
 pub use crate::startup::{ExitReason, ObservedExit, Startup};
 pub use crate::threshold::SlowStartEnd;
 pub use crate::transfers::{SizeClass, Sizes};

@@ -2,6 +2,8 @@
 //! its application. Linux keeps the same account of its own connections (`tcpi_busy_time`, `tcpi_rwnd_limited`); Zhang,
 //! Breslau, Paxson and Shenker (SIGCOMM 2002) infer the limits from packets.
 
+use std::ops::Range;
+
 use firstflight_contract::Nanos;
 
 use crate::packet_trace::{PacketTrace, SentPacket};
@@ -19,8 +21,17 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn of(trace: &PacketTrace) -> Self {
+        Self::between(trace, 0..trace.sends.len())
+    }
+
+    /// The same for some of the transmissions.
+    pub(crate) fn between(trace: &PacketTrace, sends: Range<usize>) -> Self {
         let mut limits = Self::default();
-        let mut pauses = trace.left_out.pauses.iter().peekable();
+        let sends = &trace.sends[sends];
+        let Some(newest) = sends.iter().rposition(|send| send.new) else { return limits };
+        let pauses = &trace.left_out.pauses;
+        let earlier = pauses.partition_point(|(_, end)| *end <= sends[0].at);
+        let mut pauses = pauses[earlier..].iter().peekable();
         // Time from one packet to a later one, without the pauses that are left out.
         let mut between = |from: Nanos, to: Nanos| {
             let mut time = to.saturating_sub(from);
@@ -30,8 +41,7 @@ impl Limits {
             }
             time
         };
-        let newest = trace.sends.iter().rposition(|send| send.new).unwrap_or(0);
-        for pair in trace.sends.get(..=newest).unwrap_or_default().windows(2) {
+        for pair in sends[..=newest].windows(2) {
             let (send, next) = (&pair[0], &pair[1]);
             if !next.new {
                 limits.congestion_window += between(send.at, next.at);

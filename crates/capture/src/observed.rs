@@ -1,17 +1,20 @@
 //! Behaviour of a captured connection, as plain values for tables and plots.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use firstflight_contract::Nanos;
 use serde::Serialize;
 
 use crate::aggregates::{Aggregates, aggregates};
 use crate::bucket::{Bucket, bucket};
+use crate::carried::{Transfer, first_flight_paced, initial_window, transfers};
 use crate::ecn::CongestionMarks;
 use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
 use crate::reordering::Reordering;
 use crate::seconds::{self, Seconds};
+use crate::sequence::TimeSequence;
+use crate::series::Series;
 use crate::startup::Startup;
 use crate::summary::Summary;
 use crate::threshold::{SlowStartEnd, end_without_delay};
@@ -25,6 +28,8 @@ pub struct Connection {
     pub sender: SocketAddr,
     /// The other side.
     pub receiver: SocketAddr,
+    /// The end that opened the connection, or the one with the higher port if the capture lacks the handshake.
+    pub client: IpAddr,
     /// Point of capture on the path.
     pub vantage: Vantage,
     /// Behaviour of the connection.
@@ -36,6 +41,11 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// Name of the connection: its sender and its receiver.
+    pub fn name(&self) -> String {
+        format!("{} > {}", self.sender, self.receiver)
+    }
+
     /// Summary statistics, for comparison with simulations; `None` if nothing was delivered.
     pub fn summary(&self) -> Option<Summary> {
         Summary::of(&self.trace)
@@ -45,6 +55,32 @@ impl Connection {
     /// The whole connection if it has no such pause, or carried less than a quarter of its data before.
     pub fn first_transfer(&self) -> &Self {
         self.first.as_deref().unwrap_or(self)
+    }
+
+    /// The transfers of the sender, in order: each is its data until the receiver, which has all of it, sends data again.
+    pub fn transfers(&self) -> Vec<Transfer> {
+        transfers(&self.trace, self.observed.first_data)
+    }
+
+    /// Initial window of the sender, packets: the first flight that the congestion window ended. `None` if the capture lacks the
+    /// handshake, or if the application or the receive window ended every first flight.
+    pub fn initial_window(&self) -> Option<u64> {
+        self.observed.handshake.then(|| initial_window(&self.trace)).flatten()
+    }
+
+    /// Whether the sender paced its first flight; `None` if the capture does not show it.
+    pub fn first_flight_paced(&self) -> Option<bool> {
+        self.observed.handshake.then(|| first_flight_paced(&self.trace, self.shortest_rtt()?)).flatten()
+    }
+
+    /// Shortest round trip, of the handshake or of data.
+    pub fn shortest_rtt(&self) -> Option<Nanos> {
+        self.observed.handshake_rtt.into_iter().chain(self.observed.rtt_span.map(|(least, _)| least)).min()
+    }
+
+    /// Time-sequence graph of the sender's data. Its times count from the first data packet.
+    pub fn time_sequence(&self) -> TimeSequence {
+        TimeSequence::of(&self.trace)
     }
 
     /// Token bucket of a policer, if one dropped the packets of this connection; `None` with fewer than two losses.
@@ -206,23 +242,4 @@ pub struct Observed {
     pub startup: Startup,
     /// Flight, delivered bytes and round trips over time, for plots.
     pub series: Series,
-}
-
-/// Curves of a connection, thinned to at most [`Series::POINTS`] points that keep every visible peak and
-/// trough.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Series {
-    /// Seconds, and bytes in flight.
-    pub flight: Vec<(f64, f64)>,
-    /// Seconds, and bytes delivered, each counted once.
-    pub delivered: Vec<(f64, f64)>,
-    /// Seconds at the acknowledgement, and round trip, seconds.
-    pub rtt: Vec<(f64, f64)>,
-    /// Seconds of retransmissions, in order and without repetition.
-    pub retransmissions: Vec<f64>,
-}
-
-impl Series {
-    /// Maximum number of points in a curve.
-    pub const POINTS: usize = 2000;
 }

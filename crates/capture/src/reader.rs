@@ -12,7 +12,7 @@ use crate::copy_place::Copies;
 use crate::decode::{Content, Decoder, Passed, PassedOver, Tally};
 use crate::error::{Error, Problem};
 use crate::flows::Duplicate;
-use crate::groups::Group;
+use crate::groups::{Group, Network};
 use crate::observed::Connection;
 use crate::table::{Connections, Table};
 use crate::tap::Tap;
@@ -41,6 +41,33 @@ impl Capture {
     pub fn connections_of<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Connection> {
         group.kept.iter().map(|&index| &self.connections[index])
     }
+
+    /// The capture of the connection with this index alone; `None` if there is none. Warnings about other connections are left out.
+    pub fn only(mut self, index: usize) -> Option<Self> {
+        let names: Vec<String> = self.connections.iter().map(Connection::name).collect();
+        let about = |warning: &String, name: &String| warning.starts_with(&format!("{name}: "));
+        self.warnings.retain(|warning| {
+            let of = names.iter().position(|name| about(warning, name));
+            of.is_none_or(|of| names[of] == *names.get(index).unwrap_or(&names[of]))
+        });
+        let only = self.connections.into_iter().nth(index)?;
+        let groups = vec![group_of(&only)];
+        Some(Self { connections: vec![only], groups, ..self })
+    }
+}
+
+/// The group of a single connection.
+fn group_of(connection: &Connection) -> Group {
+    let mut group = Group::new(Some(Network::of(connection.client)));
+    let uploads = connection.sender.ip() == connection.client;
+    let (bytes, sizes) = if uploads {
+        (&mut group.from_clients, &mut group.requests)
+    } else {
+        (&mut group.to_clients, &mut group.answers)
+    };
+    *bytes = connection.observed.bytes;
+    connection.transfers().iter().for_each(|transfer| sizes.add(transfer.bytes));
+    Group { connections: 1, kept: vec![0], ..group }
 }
 
 /// Packet counts of a capture.

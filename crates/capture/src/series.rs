@@ -2,9 +2,28 @@
 
 use crate::seconds::Seconds;
 use firstflight_contract::Nanos;
+use serde::Serialize;
 
-use crate::observed::Series;
 use crate::packet_trace::{PacketTrace, Piece};
+
+/// Curves of a connection, thinned to at most [`Series::POINTS`] points that keep every visible peak and
+/// trough.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Series {
+    /// Seconds, and bytes in flight.
+    pub flight: Vec<(f64, f64)>,
+    /// Seconds, and bytes delivered, each counted once.
+    pub delivered: Vec<(f64, f64)>,
+    /// Seconds at the acknowledgement, and round trip, seconds.
+    pub rtt: Vec<(f64, f64)>,
+    /// Seconds of retransmissions, in order and without repetition.
+    pub retransmissions: Vec<f64>,
+}
+
+impl Series {
+    /// Maximum number of points in a curve.
+    pub const POINTS: usize = 2000;
+}
 
 /// Curves of a connection, with times from its establishment.
 pub(crate) fn of(trace: &PacketTrace, established: Nanos) -> Series {
@@ -19,15 +38,18 @@ pub(crate) fn of(trace: &PacketTrace, established: Nanos) -> Series {
         (since(ack.at), total as f64)
     });
     let delivered: Vec<_> = delivered.collect();
-    let newest = trace.acks.iter().filter_map(|ack| Some((ack.at, &trace.pieces[ack.pieces?.1 as usize])));
-    let rtt: Vec<_> =
-        newest.filter_map(|(at, piece)| Some((since(at), Piece::rtt(piece)?.as_secs_f64()))).collect();
     Series {
         flight: thin(&flight),
         delivered: thin(&delivered),
-        rtt: thin(&rtt),
+        rtt: thin(&round_trips(trace, since)),
         retransmissions: moments(trace.resent_times.iter().map(|at| since(*at))),
     }
+}
+
+/// Times of acknowledgements by `since`, and the round trip of the newest packet that each reports, seconds.
+pub(crate) fn round_trips(trace: &PacketTrace, since: impl Fn(Nanos) -> f64) -> Vec<(f64, f64)> {
+    let newest = trace.acks.iter().filter_map(|ack| Some((ack.at, &trace.pieces[ack.pieces?.1 as usize])));
+    newest.filter_map(|(at, piece)| Some((since(at), Piece::rtt(piece)?.as_secs_f64()))).collect()
 }
 
 /// Thins ordered times: of times closer together than two points of a plot only the first is kept.
@@ -44,7 +66,7 @@ fn moments(times: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
 }
 
 /// Keeps the first, lowest, highest and last point of each of equally long spans of time.
-fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+pub(crate) fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     const KEPT: usize = 4;
     if points.len() <= Series::POINTS {
         return points.to_vec();

@@ -10,5 +10,6 @@ mod files;
 mod odd;
 mod path;
 mod reader;
+mod transfers;
 mod truth;
 mod watch;

@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use firstflight::files;
+#[cfg(all(target_os = "linux", feature = "gateway"))]
 pub(crate) use firstflight::files::{STANDARD_INPUT, is_one};
 use firstflight_capture::Capture;
 use firstflight_results::InputFile;
 
-use crate::failure::{Failure, wrong_at};
+use crate::failure::Failure;
+#[cfg(all(target_os = "linux", feature = "gateway"))]
+use crate::failure::wrong_at;
 use crate::interrupt;
 use crate::progress::Bytes;
 
@@ -17,11 +20,13 @@ pub(crate) fn read(named: &[&Path]) -> Result<(InputFile, Capture), Failure> {
 }
 
 /// Whether `path` names captures rather than a log.
+#[cfg(all(target_os = "linux", feature = "gateway"))]
 pub(crate) fn are_named(path: &Path) -> Result<bool, Failure> {
     Ok(files::names_captures(path).map_err(|error| wrong_at(path.display(), error))?)
 }
 
 /// The first bytes of a file; none of standard input, which can be read once.
+#[cfg(all(target_os = "linux", feature = "gateway"))]
 pub(crate) fn head(path: &Path) -> Result<Vec<u8>, Failure> {
     if path == Path::new(STANDARD_INPUT) {
         return Ok(vec![]);

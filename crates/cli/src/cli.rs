@@ -9,7 +9,7 @@ use firstflight_scenario::schema;
 
 use crate::doctor::VERSION;
 use crate::failure::{Failure, wrong_at};
-use crate::{algorithms, capture, compare, doctor, log, output, presets, run, sender, sweep};
+use crate::{algorithms, capture, compare, connections, doctor, log, output, presets, run, sender, sweep};
 
 /// Compare the start-up schemes of TCP connections.
 ///
@@ -37,6 +37,7 @@ pub(crate) struct Cli {
 enum Command {
     Compare(compare::Options),
     Capture(capture::Options),
+    Connections(connections::Options),
     Run(run::Options),
     Sweep(sweep::Options),
     #[cfg(all(target_os = "linux", feature = "lab"))]
@@ -120,6 +121,7 @@ impl Cli {
         match self.command {
             Command::Compare(options) => compare::execute(&options),
             Command::Capture(options) => capture::execute(&options),
+            Command::Connections(options) => connections::execute(&options),
             Command::Run(options) => run::execute(&options),
             Command::Sweep(options) => sweep::execute(&options),
             #[cfg(all(target_os = "linux", feature = "lab"))]

@@ -41,6 +41,7 @@ use crate::table::terminal_columns;
 #[command(after_help = "\
 Examples:
   firstflight compare upload.pcap
+  firstflight compare server.pcap --connection 7
   firstflight compare server.pcap0 server.pcap1.gz
   firstflight compare captures/ --deployable --size 100KB,1MB
   ssh server sudo tcpdump -s 128 -c 100000 -w - tcp port 443 | firstflight compare -
@@ -91,6 +92,10 @@ pub(crate) struct Options {
     /// Probability of random loss for each packet, such as 0.001 or 0.1%; drops at a full buffer come in addition
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     loss: Option<String>,
+    /// Compare on the path of this connection of the capture alone, by its number in `firstflight connections`. The page then has its
+    /// time-sequence graph and its round trips
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(0..=u64::from(u32::MAX)))]
+    connection: Option<u64>,
     /// Compare only what a deployed stack has: a sysctl, a route, a kernel module, an option of a QUIC stack
     #[arg(long)]
     deployable: bool,
@@ -153,6 +158,13 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
             let read = || files::input(named, &known.catalogue, replaced, &Bytes::new());
             values.change(interrupt::while_stoppable(read)?).map_err(in_option)?
         }
+    };
+    let input = match options.connection {
+        Some(number) => {
+            let place = option("connection", Some(&number.to_string()));
+            input.connection(number).map_err(|error| error.in_file(&place, None))?
+        }
+        None => input,
     };
     let schemes = options.schemes(&input, profile, &known.catalogue)?;
     let limits = options.limits()?;

@@ -5,10 +5,10 @@ mod absent;
 mod algorithms;
 mod arguments;
 mod capture;
-#[cfg(all(target_os = "linux", feature = "gateway"))]
 mod captures;
 mod cli;
 mod compare;
+mod connections;
 mod doctor;
 mod failure;
 #[cfg(all(target_os = "linux", feature = "gateway"))]

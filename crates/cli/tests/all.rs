@@ -6,6 +6,7 @@ mod captures;
 mod command_line;
 mod common;
 mod conformance;
+mod connections;
 mod deb;
 mod dependencies;
 mod documentation;

@@ -7,7 +7,7 @@ use firstflight_capture::{Connection, ExitReason, Observed};
 use firstflight_random::Dist;
 use firstflight_scenario::Candidate;
 
-use crate::connections::{is_bulk, name};
+use crate::connections::is_bulk;
 use crate::halt::Halt;
 use crate::path::Subject;
 use crate::replication::Replication;
@@ -17,7 +17,7 @@ use firstflight_hosts::host::{FlowChoice, Observe, Run};
 use firstflight_hosts::parallel::try_map;
 use firstflight_hosts::progress::{Progress, go_on};
 use firstflight_quantile::type_7;
-use firstflight_results::{CapturedTrace, ConnectionResult, LimitedBy, Series};
+use firstflight_results::{CapturedTrace, ConnectionResult, LimitedBy, Series, TimeSequence};
 
 /// Re-runs of each connection.
 const RERUNS: u32 = 12;
@@ -42,6 +42,8 @@ pub(super) struct Captured {
     pub(super) departure: Option<f64>,
     /// Warnings about the re-runs.
     pub(super) warnings: Vec<String>,
+    /// Time-sequence graph of a single connection.
+    pub(super) sequence: Option<TimeSequence>,
 }
 
 /// Indices of the connections to re-run.
@@ -97,7 +99,8 @@ impl Captured {
                 departure * 100.0
             ));
         }
-        Ok(Self { connections, traces, departure, warnings })
+        let sequence = if let [only] = all[..] { Some(sequence(only)) } else { None };
+        Ok(Self { connections, traces, departure, warnings, sequence })
     }
 
     /// The share by which ranges are widened: the departure, and at least a minimum.
@@ -242,7 +245,7 @@ fn result(connection: &Connection) -> ConnectionResult {
         rerun_completion_s: None,
         observed_retransmits: seen.retransmits,
         rerun_retransmits: 0,
-        name: name(connection),
+        name: connection.name(),
         scheme: String::new(),
         rerun_initial_ssthresh_packets: None,
         startup: startup_sentence(connection),
@@ -290,6 +293,11 @@ fn startup_sentence(connection: &Connection) -> String {
         "{first} and stopped growing {why} after {at:.0} ms with {:.0} packets in flight",
         exit.cwnd_packets
     )
+}
+
+fn sequence(connection: &Connection) -> TimeSequence {
+    let firstflight_capture::TimeSequence { sent, acked, allowed, resent, rtt } = connection.time_sequence();
+    TimeSequence { sent, acked, allowed, resent, rtt }
 }
 
 /// Times of retransmissions, seconds since the first data packet.

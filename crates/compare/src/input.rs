@@ -62,6 +62,26 @@ impl Input {
         preset(name).map(Self::Preset)
     }
 
+    /// The same capture with the connection of this number alone, counted from 0 as by [`connections`](crate::connections).
+    ///
+    /// # Errors
+    /// [`Error`] with the valid range if there is no such connection, or if the input is no capture.
+    pub fn connection(self, number: u64) -> Result<Self, Error> {
+        let Self::Capture { file, capture, known } = self else {
+            return Err(Error::invalid("the input is no capture, which alone has connections"));
+        };
+        let count = capture.connections.len();
+        let only = usize::try_from(number).ok().filter(|index| *index < count);
+        let only = only.and_then(|index| capture.only(index)).ok_or_else(|| {
+            let expected = match count {
+                1 => "0, the only connection".to_owned(),
+                _ => format!("a number from 0 to {}, as `firstflight connections` lists them", count - 1),
+            };
+            Error::invalid(format!("{} has no such connection", file.name)).expecting(expected)
+        })?;
+        Ok(Self::Capture { file, capture: Box::new(only), known })
+    }
+
     /// A capture, pcap or pcapng, from its bytes; `name` is its name in results and errors.
     ///
     /// # Errors

@@ -55,6 +55,7 @@ use firstflight_hosts::host::Host;
 use firstflight_hosts::progress::Progress;
 use firstflight_results::CompareReport;
 
+pub use connections::connections;
 pub use defaults::{
     DEFAULT_AVOIDANCE, DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS,
     DEFAULT_WINDOWS, default_candidates, default_startups,

@@ -43,6 +43,7 @@ pub(crate) fn compare(
         path: subject.path_result(),
         connections: captured.connections,
         captured: captured.traces,
+        sequence: captured.sequence,
         provenance: provenance(request, &subject, subject.replications(request).len()),
         departure: captured.departure,
         groups: vec![],

@@ -205,6 +205,7 @@ impl<'a> Mix<'a> {
             warnings: self.warnings(),
             connections,
             captured,
+            sequence: None,
             results,
             differences,
             recommendation,

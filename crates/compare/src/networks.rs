@@ -4,7 +4,7 @@ use firstflight_capture::{Capture, Connection, Group, Sizes, bottlenecks};
 
 use firstflight_results::ConnectionResult;
 
-use crate::connections::{largest, name};
+use crate::connections::largest;
 use crate::draw::{Traffic, draws, shares};
 use crate::input::{Input, Known};
 use crate::request::Request;
@@ -218,7 +218,7 @@ impl Network<'_> {
     /// Whether these are the results of the connections shown.
     pub(super) fn shows(&self, results: &[ConnectionResult]) -> bool {
         let names = results.iter().map(|result| result.name.as_str());
-        names.eq(self.shown().into_iter().map(|index| name(self.connections[index])))
+        names.eq(self.shown().into_iter().map(|index| self.connections[index].name()))
     }
 
     /// Data bytes of the networks that it stands for.

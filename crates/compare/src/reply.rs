@@ -2,7 +2,7 @@
 
 use firstflight_results::{
     Answer, CapturedTrace, CompareReport, Comparison, ConnectionResult, NetworkResult, PathResult,
-    Provenance, SchemeResult, Trace,
+    Provenance, SchemeResult, TimeSequence, Trace,
 };
 use firstflight_scenario::Candidate;
 
@@ -19,6 +19,7 @@ pub(crate) struct Parts {
     /// Captured connections that are shown, and their series in the same order.
     pub(crate) connections: Vec<ConnectionResult>,
     pub(crate) captured: Vec<CapturedTrace>,
+    pub(crate) sequence: Option<TimeSequence>,
     /// The rows of `differences`, with their costs.
     pub(crate) results: Vec<SchemeResult>,
     pub(crate) differences: Differences,
@@ -58,7 +59,13 @@ pub(crate) fn reply(request: &Request, parts: Parts) -> CompareReport {
         warnings: parts.warnings,
         passed_over: request.input.passed_over(),
     };
-    CompareReport { comparison, samples, traces: parts.traces, captured: parts.captured }
+    CompareReport {
+        comparison,
+        samples,
+        traces: parts.traces,
+        captured: parts.captured,
+        sequence: parts.sequence,
+    }
 }
 
 /// Origin of the numbers of a subject with this number of replications.

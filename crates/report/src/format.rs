@@ -39,7 +39,7 @@ impl TimeScale {
 }
 
 /// Time with its unit, to three significant digits.
-pub(crate) fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     let (value, unit) = if seconds < 1.0 { (seconds * 1000.0, "ms") } else { (seconds, "s") };
     let decimals = match value {
         v if v >= 99.95 => 0,
@@ -79,7 +79,7 @@ pub(crate) fn count(value: f64) -> String {
 }
 
 /// Transfer size in the notation of scenarios: KB is 1000 bytes, KiB 1024.
-pub(crate) fn bytes(bytes: u64) -> String {
+pub fn bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 6] = [
         (1_000_000_000, "GB"),
         (1 << 30, "GiB"),

@@ -32,6 +32,7 @@
 mod answer;
 #[cfg(feature = "arrow")]
 pub mod arrow;
+mod captured;
 #[cfg(feature = "check")]
 mod check;
 mod column;
@@ -48,6 +49,7 @@ mod table;
 mod values;
 
 pub use answer::*;
+pub use captured::*;
 #[cfg(feature = "check")]
 pub use check::violations;
 pub use column::{Cell, Column, Field, Json, Kind, Range, Record, Value};

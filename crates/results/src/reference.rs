@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use crate::column::{Column, Field, Record};
 use crate::{
-    Answer, AnswerAtSize, Comparison, Completion, ConnectionResult, Copies, EngineResult, FlowMeans,
-    FlowResult, FlowRow, ForAllSizes, Harm, InputFile, KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow,
-    Mean, MixShare, NetworkResult, NetworkRow, PairedDifference, PassedOver, PathEstimate, PathResult,
-    Provenance, Recommended, Reordering, ReplicationRow, ResearchStart, ResultRow, Risk, RunMeans, RunResult,
-    RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult, SweepRow, Table, TypicalExit,
-    Validity, WindowRow,
+    Answer, AnswerAtSize, CapturedConnection, CapturedExit, CapturedTransfer, Comparison, Completion,
+    ConnectionResult, Copies, EngineResult, FlowMeans, FlowResult, FlowRow, ForAllSizes, Harm, InputFile,
+    KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow,
+    PairedDifference, PassedOver, PathEstimate, PathResult, Provenance, Recommended, Reordering,
+    ReplicationRow, ResearchStart, ResultRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult,
+    SobolIndex, StartupExit, SweepResult, SweepRow, Table, TypicalExit, Validity, WindowRow,
 };
 
 const HEAD: &str = "\
@@ -35,7 +35,8 @@ const OBJECTS: &str = "\
 ## JSON objects
 
 `firstflight run --json` prints the object [run](#object-run), `firstflight compare --json` the object
-[comparison](#object-comparison), `firstflight sweep --json` the object [sweep](#object-sweep). Fields keep the order of these tables.
+[comparison](#object-comparison), `firstflight sweep --json` the object [sweep](#object-sweep), `firstflight connections --json` an array of
+[captured connections](#object-captured-connection). Fields keep the order of these tables.
 ";
 
 /// The page in Markdown.
@@ -133,6 +134,9 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<MixShare>(),
     Object::of::<Provenance>(),
     Object::of::<InputFile>(),
+    Object::of::<CapturedConnection>(),
+    Object::of::<CapturedExit>(),
+    Object::of::<CapturedTransfer>(),
     Object::of::<SweepResult>(),
     Object::of::<SobolIndex>(),
 ];

@@ -14,6 +14,24 @@ object! {
         traces: Vec<Trace> => nested,
         /// Time series of each captured connection, in the order of the comparison's connections.
         captured: Vec<CapturedTrace> => nested,
+        /// Time-sequence graph of the captured connection if the capture has a single one; null otherwise.
+        @(default, skip_serializing_if = "Option::is_none") sequence: Option<TimeSequence> => nested,
+    }
+}
+
+object! {
+    /// Time-sequence graph of a captured connection: pairs of seconds since its first data packet, and bytes.
+    pub struct TimeSequence: Default = "time sequence" {
+        /// End of the data sent.
+        sent: Vec<(f64, f64)> => nested,
+        /// Data acknowledged cumulatively.
+        acked: Vec<(f64, f64)> => nested,
+        /// End of the data that the receive window allows; empty if its scale is unknown.
+        allowed: Vec<(f64, f64)> => nested,
+        /// Last retransmission of each piece of data: its time and the offset of its first byte.
+        resent: Vec<(f64, f64)> => nested,
+        /// Times of acknowledgements, and the round trip of the newest packet that each reports, seconds.
+        rtt: Vec<(f64, f64)> => nested,
     }
 }
 

@@ -1,10 +1,7 @@
 //! Properties of the two ends: segment size, initial window, receive window, and ACK policy.
 
-use firstflight_contract::Nanos;
-
-use crate::connection::first_flight;
+use crate::carried::{first_flight, is_ended_by_window};
 use crate::estimate::{AckPolicy, Estimate, Inferred, Opening, Unknown};
-use crate::limits::window_full;
 use crate::observed::Connection;
 use crate::packet_trace::{CapturedAck, PacketTrace};
 
@@ -79,7 +76,7 @@ pub(super) fn initial_window(connections: &[&Connection]) -> Inferred<Estimate> 
         return Inferred::not_inferred("the capture lacks the start of the connections");
     }
     let flights = |limited: bool| {
-        let of = with_start.iter().filter(move |connection| flight_limited(&connection.trace) == limited);
+        let of = with_start.iter().filter(move |connection| is_ended_by_window(&connection.trace) == limited);
         of.map(|connection| first_flight(&connection.trace) as f64)
     };
     let window_limited: Vec<f64> = flights(true).collect();
@@ -94,23 +91,6 @@ pub(super) fn initial_window(connections: &[&Connection]) -> Inferred<Estimate> 
         low: largest(&flights(false).collect::<Vec<_>>()),
         high: None,
     })
-}
-
-/// Whether the congestion window ended the first flight: the first acknowledgement released new data at once,
-/// and the receive window had room for it before.
-fn flight_limited(trace: &PacketTrace) -> bool {
-    let Some(first_ack) = trace.acks.iter().position(|ack| ack.bytes > 0) else { return false };
-    let (at, index) = (trace.acks[first_ack].at, first_ack as u32);
-    let released = trace.sends.partition_point(|send| send.acks_before <= index);
-    let (Some(last), Some(next)) = (trace.sends[..released].last(), trace.sends.get(released)) else {
-        return false;
-    };
-    // an application's write within a fiftieth of the round trip is unlikely to be chance
-    let at_once = Nanos(at.saturating_sub(trace.sends[0].at).0 / 50);
-    next.new
-        && next.at.saturating_sub(at) <= at_once
-        && last.len % trace.mss == 0
-        && !window_full(trace, last)
 }
 
 /// ACK policy of the receiver, from the data that each ACK newly acknowledges while nothing is missing: at

@@ -32,25 +32,40 @@ const CHARACTER: i64 = 7;
 const HEADROOM: f64 = 0.04;
 
 pub(super) fn document(figure: &Figure) -> String {
-    let legend = legend(figure);
-    let rows = legend.iter().map(|entry| entry.row + 1).max().unwrap_or(0);
-    let subtitled = i64::from(!figure.subtitle.is_empty());
-    let first = TOP + 18 + subtitled * LINE + rows * LINE + 12;
-    let plots: i64 = figure.panels.iter().map(|panel| i64::from(panel.height) + GAP).sum();
-    let height = first + plots - GAP + BOTTOM;
-
+    let (body, height) = body(figure);
     let mut used: Vec<Tone> =
         figure.panels.iter().flat_map(|panel| &panel.marks).map(|mark| mark.tone).collect();
     used.sort_unstable();
     let lines = figure.panels.iter().flat_map(|panel| &panel.marks);
     let dashed: Vec<Pattern> =
         lines.filter(|mark| matches!(mark.shape, Shape::Line { .. })).map(|mark| mark.pattern).collect();
-    let mut svg = format!(
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n\
-         <title>{}</title>\n<style>{}</style>\n<rect class=\"p\" width=\"{WIDTH}\" height=\"{height}\"/>\n",
+         <title>{}</title>\n<style>{}</style>\n<rect class=\"p\" width=\"{WIDTH}\" height=\"{height}\"/>\n{body}</svg>\n",
         escaped(&figure.title),
         sheet(&used, &dashed)
-    );
+    )
+}
+
+/// The figure as an element of a page, which defines the colours. `label` describes it. A page may have one such figure.
+pub(super) fn element(figure: &Figure, label: &str) -> String {
+    let (body, height) = body(figure);
+    format!(
+        "<svg class=\"drawing whole\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\" \
+         aria-label=\"{}\">\n{body}</svg>",
+        escaped(label)
+    )
+}
+
+/// The elements of a figure, and its height.
+fn body(figure: &Figure) -> (String, i64) {
+    let legend = legend(figure);
+    let rows = legend.iter().map(|entry| entry.row + 1).max().unwrap_or(0);
+    let subtitled = i64::from(!figure.subtitle.is_empty());
+    let first = TOP + 18 + subtitled * LINE + rows * LINE + 12;
+    let plots: i64 = figure.panels.iter().map(|panel| i64::from(panel.height) + GAP).sum();
+    let height = first + plots - GAP + BOTTOM;
+    let mut svg = String::new();
     text(&mut svg, "t", (LEFT, TOP + 16), &figure.title);
     if subtitled == 1 {
         text(&mut svg, "d", (LEFT, TOP + 16 + LINE), &figure.subtitle);
@@ -84,8 +99,7 @@ pub(super) fn document(figure: &Figure) -> String {
         );
     }
     text(&mut svg, "d m", ((LEFT + WIDTH - RIGHT) / 2, bottom + 37), &figure.x.title);
-    svg += "</svg>\n";
-    svg
+    (svg, height)
 }
 
 fn draw_panel(svg: &mut String, panel: &Panel, index: usize, x: &Scale, top: i64) {

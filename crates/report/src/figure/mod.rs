@@ -11,12 +11,14 @@ mod look;
 mod ratios;
 mod scale;
 mod scheme;
+mod sequence;
 mod style;
 mod tradeoff;
 
 pub(crate) use look::Look;
 pub use ratios::{Ratios, Row};
 pub use scheme::{BASELINE, scheme};
+pub(crate) use sequence::sequence;
 pub use style::{Pattern, Tone};
 pub use tradeoff::{Choice, Tradeoff};
 
@@ -148,5 +150,10 @@ impl Figure {
     /// If it has no panel.
     pub fn svg(&self) -> String {
         draw::document(self)
+    }
+
+    /// The figure as an element of a page, which defines its colours; `label` describes it. A page may have one.
+    pub(crate) fn element(&self, label: &str) -> String {
+        draw::element(self, label)
     }
 }

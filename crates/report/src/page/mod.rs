@@ -9,6 +9,7 @@ mod networks;
 mod path;
 mod plots;
 mod ranking;
+mod sequence;
 mod tradeoff;
 mod trust;
 
@@ -126,6 +127,7 @@ fn sections(report: &CompareReport, names: &Names) -> Markup {
         (fold("Plots by size", "completion time of every candidate", &plots::by_size(report, names)))
         (fold("Plots over time", "window, flight, queue and delivered data", &plots::over_time(report, names)))
         (fold("Captured connections", "each beside its re-run", &plots::captured(report)))
+        (fold("Graphs of the connection", "time-sequence graph and round trips", &sequence::section(report)))
         (fold("Path", "its values, and how sure they are", &path::section(&comparison.path)))
         (fold("Caveats", &caveats, &trust::caveats(report)))
         (fold("Provenance", "the command that reproduces this page", &trust::provenance(&comparison.provenance)))
