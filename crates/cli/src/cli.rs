@@ -9,7 +9,9 @@ use firstflight_scenario::schema;
 
 use crate::doctor::VERSION;
 use crate::failure::{Failure, wrong_at};
-use crate::{algorithms, capture, compare, connections, doctor, log, output, presets, run, sender, sweep};
+use crate::{
+    algorithms, capture, compare, connections, doctor, effect, log, output, presets, run, sender, sweep,
+};
 
 /// Compare the start-up schemes of TCP connections.
 ///
@@ -24,6 +26,7 @@ Examples:
   firstflight compare cable
   firstflight capture --port 443 --for 60s
   firstflight compare server.pcap
+  firstflight effect before.pcap after.pcap
   firstflight compare --rate \"40 Mbit/s\" --rtt \"100 ms\" --buffer \"1 BDP\"
   firstflight run experiment.toml
 
@@ -38,6 +41,7 @@ enum Command {
     Compare(compare::Options),
     Capture(capture::Options),
     Connections(connections::Options),
+    Effect(effect::Options),
     Run(run::Options),
     Sweep(sweep::Options),
     #[cfg(all(target_os = "linux", feature = "lab"))]
@@ -122,6 +126,7 @@ impl Cli {
             Command::Compare(options) => compare::execute(&options),
             Command::Capture(options) => capture::execute(&options),
             Command::Connections(options) => connections::execute(&options),
+            Command::Effect(options) => effect::execute(&options),
             Command::Run(options) => run::execute(&options),
             Command::Sweep(options) => sweep::execute(&options),
             #[cfg(all(target_os = "linux", feature = "lab"))]

@@ -10,6 +10,7 @@ mod cli;
 mod compare;
 mod connections;
 mod doctor;
+mod effect;
 mod failure;
 #[cfg(all(target_os = "linux", feature = "gateway"))]
 mod gateway;

@@ -10,6 +10,7 @@ mod connections;
 mod deb;
 mod dependencies;
 mod documentation;
+mod effect;
 mod inputs;
 mod interrupt;
 mod json;

@@ -25,6 +25,7 @@ mod defaults;
 pub mod deploy;
 mod differences;
 mod draw;
+mod effect;
 #[cfg(feature = "gateway")]
 pub mod gateway;
 mod halt;
@@ -60,6 +61,7 @@ pub use defaults::{
     DEFAULT_AVOIDANCE, DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES, DEFAULT_STARTUPS,
     DEFAULT_WINDOWS, default_candidates, default_startups,
 };
+pub use effect::{Connections, effect, forecast};
 pub use firstflight_explain::Breadth;
 pub use how::deployable;
 pub use inferred::inferred_path;

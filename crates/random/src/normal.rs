@@ -1,7 +1,7 @@
 //! The standard normal distribution, with the same bits on every machine.
 
 /// P(X > x).
-pub(crate) fn above(x: f64) -> f64 {
+pub fn above(x: f64) -> f64 {
     0.5 * libm::erfc(x * core::f64::consts::FRAC_1_SQRT_2)
 }
 

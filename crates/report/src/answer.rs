@@ -119,7 +119,7 @@ fn bar(ratio: f64) -> String {
 }
 
 /// A gain in words: a difference below half a tenth of a per cent is none.
-pub(crate) fn gained(gain: f64) -> String {
+pub fn gained(gain: f64) -> String {
     match gain {
         it if it.abs() < 0.0005 => "the same".into(),
         it if it < 0.0 => format!("{} later", percent_magnitude(it)),
@@ -168,7 +168,10 @@ pub(crate) fn facts(report: &CompareReport, answer: &Answer) -> Vec<(&'static st
         ));
     }
     if answer.verdict == "change" {
-        facts.push(("Check", "Capture again after the change; compare its times with these.".into()));
+        facts.push((
+            "Check",
+            "Capture again after the change: firstflight effect before.pcap after.pcap".into(),
+        ));
     }
     facts
 }

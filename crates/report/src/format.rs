@@ -59,7 +59,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// Share in per cent without its sign, for sentences whose words state the direction.
-pub(crate) fn percent_magnitude(share: f64) -> String {
+pub fn percent_magnitude(share: f64) -> String {
     percent(share).trim_start_matches(['+', '−']).to_owned()
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn worth_having() -> String {
 }
 
 /// Count or mean count: three significant digits, whole numbers without decimals.
-pub(crate) fn count(value: f64) -> String {
+pub fn count(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 99.95 || (v.fract() == 0.0) => 0,
         v if v >= 9.995 => 1,

@@ -28,10 +28,10 @@ mod spread;
 mod table;
 mod trace;
 
-pub use answer::{answer, brief, per_size};
+pub use answer::{answer, brief, gained, per_size};
 #[cfg(feature = "files")]
 pub use files::{NETWORKS_FILE, PARQUET_FILE, parquet, stage_all, stage_tables, stage_tables_in, write_all};
-pub use format::{bytes, lines, printable, time, wrap};
+pub use format::{bytes, count, lines, percent_magnitude, printable, time, wrap};
 pub use output::{Folder, OutputError, discard_on_panic, discard_unfinished};
 pub use page::{DRAWING_JS, REPORT_FILE, Sections, UPLOT_JS, html, licences, style};
 pub use policy::policy;

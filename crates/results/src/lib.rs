@@ -37,6 +37,7 @@ mod captured;
 mod check;
 mod column;
 mod comparison;
+mod effect;
 mod object;
 #[cfg(feature = "parquet")]
 pub mod parquet;
@@ -54,6 +55,7 @@ pub use captured::*;
 pub use check::violations;
 pub use column::{Cell, Column, Field, Json, Kind, Range, Record, Value};
 pub use comparison::*;
+pub use effect::*;
 pub use path::*;
 pub use report::*;
 pub use run::*;

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use crate::column::{Column, Field, Record};
 use crate::{
-    Answer, AnswerAtSize, CapturedConnection, CapturedExit, CapturedTransfer, Comparison, Completion,
-    ConnectionResult, Copies, EngineResult, FlowMeans, FlowResult, FlowRow, ForAllSizes, Harm, InputFile,
-    KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow,
-    PairedDifference, PassedOver, PathEstimate, PathResult, Provenance, Recommended, Reordering,
-    ReplicationRow, ResearchStart, ResultRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult,
-    SobolIndex, StartupExit, SweepResult, SweepRow, Table, TypicalExit, Validity, WindowRow,
+    Answer, AnswerAtSize, CapturedConnection, CapturedExit, CapturedTransfer, Change, Comparison, Completion,
+    ConnectionResult, Copies, Effect, EffectAtSize, EffectSide, EngineResult, FlowMeans, FlowResult, FlowRow,
+    ForAllSizes, Harm, InputFile, KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare,
+    NetworkResult, NetworkRow, PairedDifference, PassedOver, PathEstimate, PathResult, Provenance,
+    Recommended, Reordering, ReplicationRow, ResearchStart, ResultRow, Risk, RunMeans, RunResult, RunRow,
+    SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult, SweepRow, Table, TypicalExit, Validity,
+    WindowRow,
 };
 
 const HEAD: &str = "\
@@ -36,7 +37,7 @@ const OBJECTS: &str = "\
 
 `firstflight run --json` prints the object [run](#object-run), `firstflight compare --json` the object
 [comparison](#object-comparison), `firstflight sweep --json` the object [sweep](#object-sweep), `firstflight connections --json` an array of
-[captured connections](#object-captured-connection). Fields keep the order of these tables.
+[captured connections](#object-captured-connection), `firstflight effect --json` the object [effect](#object-effect). Fields keep the order of these tables.
 ";
 
 /// The page in Markdown.
@@ -137,6 +138,10 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<CapturedConnection>(),
     Object::of::<CapturedExit>(),
     Object::of::<CapturedTransfer>(),
+    Object::of::<Effect>(),
+    Object::of::<Change>(),
+    Object::of::<EffectAtSize>(),
+    Object::of::<EffectSide>(),
     Object::of::<SweepResult>(),
     Object::of::<SobolIndex>(),
 ];
