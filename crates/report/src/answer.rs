@@ -168,10 +168,7 @@ pub(crate) fn facts(report: &CompareReport, answer: &Answer) -> Vec<(&'static st
         ));
     }
     if answer.verdict == "change" {
-        facts.push((
-            "Check",
-            "Capture again after the change: firstflight effect before.pcap after.pcap".into(),
-        ));
+        facts.push(("Check", "Capture again, then: firstflight effect before.pcap after.pcap".into()));
     }
     facts
 }

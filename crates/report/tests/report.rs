@@ -99,7 +99,7 @@ Sizes     12 % of the captured transfers are smaller or larger than these sizes,
           and do not count.
 Research  jump-start+cubic ends transfers 31 % sooner, but is in no deployed
           stack, and costs more than the limits allow.
-Check     Capture again after the change: firstflight effect before.pcap after.pcap
+Check     Capture again, then: firstflight effect before.pcap after.pcap
 ";
     assert_eq!(text, expected);
     for report in [fixture::from_capture(), fixture::from_path(), fixture::from_server()] {
