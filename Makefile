@@ -123,7 +123,7 @@ packages-build:
 
 # redis-tools has the whole server and starts none; the package of Prometheus would start one, and is unpacked only. The playground's module, and host without std, are built for WebAssembly.
 packages-test:
-	@$(INSTALL) ns=ns2 chromium=chromium firefox-esr=firefox-esr node=nodejs tshark=tshark ip=iproute2 redis-check-rdb=redis-tools \
+	@$(INSTALL) ns=ns2 chromium=chromium firefox-esr=firefox-esr node=nodejs tshark=tshark tcpdump=tcpdump ip=iproute2 redis-check-rdb=redis-tools \
 		python3=python3-venv dpkg-deb=dpkg
 	@command -v promtool > /dev/null || [ -e target/prometheus/usr/bin/promtool ] || ! command -v apt-get > /dev/null || \
 		(mkdir -p target/prometheus && cd target/prometheus && \

@@ -1,4 +1,6 @@
-//! `firstflight capture`: the command that captures a server's traffic.
+//! `firstflight capture`: the command that captures a server's traffic, printed or run.
+
+mod live;
 
 use clap::Args;
 use firstflight::shell_word;
@@ -9,18 +11,24 @@ use crate::arguments::whole;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::output;
+use live::Live;
 
-/// Print the tcpdump command that captures TCP connections at their sender
+/// Print the tcpdump command that captures TCP connections at their sender, or run it
 ///
 /// The command is to be run on the host that sends the data, such as the web server, because only there all times are
 /// those of the sender. It keeps the headers of both directions and no data, in a ring of files of 100 MB each, the oldest of
 /// which is overwritten. It needs the privileges of root (sudo) or the capability CAP_NET_RAW; nothing else changes on the
-/// host. `firstflight compare` reads the files of the ring as one capture. `firstflight capture` itself runs nothing.
+/// host. `firstflight compare` reads the files of the ring as one capture.
+///
+/// With --run the command is run at once, and the capture goes to standard output, for a pipe into `firstflight compare -`. It ends after
+/// the time of --for, at the length of --files, or by Ctrl-C. Without --run nothing is run.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   firstflight capture
   firstflight capture --port 443 --for 60s
+  sudo firstflight capture --run --for 60s | firstflight compare -
+  sudo firstflight capture --run --for 10min --port 80 > before.pcap
   firstflight capture --interface eth0 --port 80 --port 443 --files 100 --write /var/tmp/day.pcap
 
 Its output for a server of HTTPS, to be run there for a minute:
@@ -36,7 +44,10 @@ pub(crate) struct Options {
     /// Time after which the capture ends, such as 60s; without it, Ctrl-C ends it
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     time: Option<String>,
-    /// Files of the ring, of 100 MB each
+    /// Run tcpdump here, and write the capture to standard output
+    #[arg(long, requires = "time", conflicts_with = "write")]
+    run: bool,
+    /// Files of the ring, of 100 MB each; with --run, the length of the capture in steps of 100 MB
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 20, value_parser = whole::<u32>(1..=100_000))]
     files: u32,
     /// Name of the files, to which tcpdump appends a number
@@ -54,20 +65,44 @@ const HTTPS: u16 = 443;
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let seconds = options.time.as_deref().map(seconds).transpose()?;
-    output::show(&text(options, seconds))
+    match seconds {
+        Some(seconds) if options.run => {
+            let words = options.live(seconds);
+            let shown: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+            let privileged = format!("sudo {} | firstflight compare -", shown.join(" "));
+            let most = u64::from(options.files) * u64::from(FILE) * 1_000_000;
+            Live { words: &words, privileged: &privileged, most }.run()
+        }
+        _ => output::show(&text(options, seconds)),
+    }
+}
+
+impl Options {
+    /// The filter of tcpdump.
+    fn filter(&self) -> String {
+        let ports = if self.ports.is_empty() { &[HTTPS][..] } else { &self.ports };
+        ports.iter().map(|port| format!("tcp port {port}")).collect::<Vec<_>>().join(" or ")
+    }
+
+    /// The command that captures to standard output for so many seconds. `timeout` stays in the process group, so that a Ctrl-C reaches
+    /// tcpdump, and ends a tcpdump that does not end by itself.
+    fn live(&self, seconds: u64) -> Vec<String> {
+        let [seconds, kept, buffer] = [seconds, KEPT.into(), BUFFER.into()].map(|number| number.to_string());
+        let words = ["timeout", "--foreground", "-k", "5", &seconds, "tcpdump", "-i", &self.interface];
+        let words = words.into_iter().chain(["-s", &kept, "-B", &buffer, "-U", "-w", "-"]);
+        words.map(str::to_owned).chain([self.filter()]).collect()
+    }
 }
 
 fn text(options: &Options, seconds: Option<u64>) -> String {
     let timeout = seconds.map(|seconds| format!("timeout {seconds} ")).unwrap_or_default();
-    let ports = if options.ports.is_empty() { &[HTTPS][..] } else { &options.ports };
-    let filter: Vec<String> = ports.iter().map(|port| format!("tcp port {port}")).collect();
     let file = shell_word(&options.write);
     format!(
         "sudo {timeout}tcpdump -i {} -s {KEPT} -B {BUFFER} -C {FILE} -W {} -Z \"$USER\" -w {file} '{}'\n\
          firstflight compare {file}\n",
         shell_word(&options.interface),
         options.files,
-        filter.join(" or "),
+        options.filter(),
     )
 }
 

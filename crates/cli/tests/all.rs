@@ -2,6 +2,7 @@
 
 mod any_scenario;
 mod bad_input;
+mod capture;
 mod captures;
 mod command_line;
 mod common;
