@@ -426,7 +426,7 @@ fn status(socket: &Socket) -> Result<(), Failure> {
     text += &shared(&found["share"]);
     text += &stored(&found["store"]);
     if let Some(complaint) = found["complaint"].as_str() {
-        text += &format!("newest trouble: {complaint}\n");
+        text += &format!("newest warning: {complaint}\n");
     }
     show(&text)
 }

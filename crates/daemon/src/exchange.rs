@@ -254,7 +254,7 @@ pub(crate) fn line(news: &News, store: &str, at: Nanos) -> String {
         News::Refused(why) => ("refused", why.clone()),
         News::Away(why) => ("away", format!("the store {store} fails: {why}; own measurements only")),
         News::Here => ("here", format!("the store {store} answers")),
-        News::Trouble(why) => ("trouble", why.clone()),
+        News::Trouble(why) => ("warning", why.clone()),
     };
     json!({ "at_ns": at.0, "share": kind, "text": text }).to_string()
 }

@@ -56,7 +56,7 @@ impl Engine<'_> {
                 && was != is
             {
                 (self.troubles.say)(&format!(
-                    "somebody set net.ipv4.{key} from {was} to {is}: connections with and without a plan follow it"
+                    "another program set net.ipv4.{key} from {was} to {is}: connections with and without a plan follow it"
                 ));
             }
         }

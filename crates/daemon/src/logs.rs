@@ -85,7 +85,7 @@ impl Troubles {
             && self.newest.as_ref() != Some(&why)
         {
             (self.say)(&why);
-            self.metrics.trouble();
+            self.metrics.warning();
             self.newest = Some(why);
         }
     }

@@ -39,7 +39,7 @@ fn the_service_uses_no_plan_while_another_program_takes_callbacks_and_says_so() 
 }
 
 #[test]
-fn settings_that_somebody_changes_are_named_once() {
+fn settings_that_another_program_changes_are_named_once() {
     // A thread in a network namespace of its own; those that it starts are in it, too, and the machine's own settings stay.
     let ran = std::thread::spawn(|| {
         // SAFETY: takes no pointer.
@@ -49,7 +49,7 @@ fn settings_that_somebody_changes_are_named_once() {
         }
         let scratch = Scratch::new();
         let service = Service::with(Setup { record: None, ..setup(&scratch.0, Mode::Enforce) });
-        let line = "somebody set net.ipv4.tcp_slow_start_after_idle from 1 to 0: connections with and without a plan follow it";
+        let line = "another program set net.ipv4.tcp_slow_start_after_idle from 1 to 0: connections with and without a plan follow it";
         let said = || COMPLAINTS.lock().expect("no panic").iter().filter(|said| *said == line).count();
         let renewals = || service.kernel.told(|told| told.renewals);
         service.until("the first look", || renewals() > 1);

@@ -222,15 +222,15 @@ fn the_file_of_the_metrics_is_replaced_as_a_whole_and_removed_at_the_end() {
             && text.contains("\nfirstflight_gateway_last_tick_timestamp_seconds ");
         assert!(whole && text.ends_with('\n') && !text.contains("# EOF"), "{text}");
     }
-    // A folder that is gone is a trouble, and no end of the gateway; the file comes again with the folder.
-    let troubles = |client: &Client| {
+    // A folder that is gone is a warning, and no end of the gateway; the file comes again with the folder.
+    let warnings = |client: &Client| {
         let lines = lines(client);
-        let line = lines.iter().find_map(|line| line.strip_prefix("firstflight_gateway_troubles_total "));
+        let line = lines.iter().find_map(|line| line.strip_prefix("firstflight_gateway_warnings_total "));
         line.and_then(|count| count.parse::<u64>().ok()).expect("a count")
     };
-    let none = troubles(&service.client);
+    let none = warnings(&service.client);
     fs::create_dir(scratch.0.join("firstflight.prom.new")).expect("a folder in the place of the file");
-    service.until("a trouble is counted", || troubles(&service.client) > none);
+    service.until("a warning is counted", || warnings(&service.client) > none);
     fs::remove_dir(scratch.0.join("firstflight.prom.new")).expect("removed");
     let stale = fs::metadata(&path).expect("a file").ino();
     service.until("it is written again", || fs::metadata(&path).is_ok_and(|data| data.ino() != stale));

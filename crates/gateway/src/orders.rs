@@ -346,22 +346,20 @@ impl Book {
         }
     }
 
-    /// Orders in force, of the configuration and of the socket, by kind: windows, frozen, off; and those that are not in force.
+    /// Orders in force, of the configuration and of the socket, by kind: windows, frozen, off; and those that the present limits do not
+    /// allow. An order of the configuration beneath one of the socket for the same prefix is in neither count.
     pub fn counts(&self) -> ([[u64; 3]; 2], u64) {
         let mut counts = [[0; 3]; 2];
-        let mut waiting = 0;
-        let file = self.file.iter().map(|(prefix, (order, _))| (0, order, self.given(prefix).is_none()));
-        let socket = self.socket.values().map(|(order, _)| (1, order, order.check(&self.windows).is_ok()));
-        for (origin, order, counts_now) in file.chain(socket) {
-            let kind = match order {
+        for kept in self.kept().iter().filter(|kept| kept.why_not.is_none()) {
+            let kind = match kept.order {
                 Override::Window(_) => 0,
                 Override::Freeze => 1,
                 Override::Off => 2,
             };
-            let count = if counts_now { &mut counts[origin][kind] } else { &mut waiting };
-            *count += 1;
+            counts[usize::from(matches!(kept.origin, Origin::Socket(_)))][kind] += 1;
         }
-        (counts, waiting)
+        let waiting = self.socket.values().filter(|(order, _)| order.check(&self.windows).is_err());
+        (counts, waiting.count() as u64)
     }
 
     /// Every order, by prefix; of one prefix the one that counts first.
@@ -491,6 +489,7 @@ mod tests {
         let kept = book.of(&here);
         assert_eq!((&kept[0].origin, &kept[0].why_not), (&Origin::Socket(by(1)), &None));
         assert_eq!((&kept[1].origin, kept[1].why_not.is_some()), (&Origin::File(3), true));
+        assert_eq!(book.counts(), ([[0, 0, 0], [1, 0, 0]], 0));
         // A file that is changed meanwhile counts later.
         assert_eq!(book.replace_file([(here, Override::Window(30), 4)]).len(), 0);
         book.apply(Record { act: Act::Release(here), by: by(2) });
@@ -508,6 +507,7 @@ mod tests {
         assert_eq!(book.in_force(&here), Some(Override::Off));
         let why = book.of(&here)[1].why_not.clone().expect("a reason");
         assert_eq!(why, "a first window of 9 segments; expected 10 to 20");
+        assert_eq!(book.counts(), ([[0, 0, 1], [0, 0, 0]], 1));
         assert_eq!(book.text(), "192.0.2.0/24 9\n198.51.100.0/24 twenty\n");
     }
 }

@@ -69,7 +69,7 @@ pub(crate) struct State {
     pub(crate) plans: u64,
     /// Orders in force of the configuration and of the socket: `set`, `freeze`, `off`.
     pub(crate) orders: [[u64; 3]; 2],
-    /// Orders that are not in force.
+    /// Orders that the present limits do not allow.
     pub(crate) waiting: u64,
     pub(crate) trial: Verdict,
     /// Live connections, where they are counted.
@@ -96,7 +96,7 @@ pub(crate) struct Metrics {
     decisions: Family<ByKind, Counter>,
     transfers: Family<ByTransfer, Counter>,
     operator_orders: Family<ByGiven, Counter>,
-    troubles: Counter,
+    warnings: Counter,
     share_refused: Family<ByReason, Counter>,
     /// Own measurements that the store took.
     pub(crate) share_published: Counter,
@@ -210,8 +210,8 @@ impl Metrics {
         let transfers = add(r, "transfer_plans", "Starts for single transfers, by answer", Family::default());
         let help = "Orders that were given at the socket or by a signal, by kind and result";
         let operator_orders = add(r, "operator_orders", help, Family::default());
-        let help = "Troubles of the kernel, the logs and the store, without repetitions of the newest one";
-        let troubles = add(r, "troubles", help, Counter::default());
+        let help = "Warnings about the kernel, the logs and the store, without repetitions of the newest one";
+        let warnings = add(r, "warnings", help, Counter::default());
         let help = "Records of other gateways that were refused, by reason";
         let share_refused = add(r, "share_refused", help, Family::default());
         let help = "Own measurements that the store of the exchange took";
@@ -234,7 +234,7 @@ impl Metrics {
             decisions,
             transfers,
             operator_orders,
-            troubles,
+            warnings,
             share_refused,
             share_published,
             share_taken,
@@ -298,9 +298,9 @@ impl Metrics {
         self.operator_orders.get_or_create(&ByGiven { order, result }).inc();
     }
 
-    /// Counts a trouble.
-    pub(crate) fn trouble(&self) {
-        self.troubles.inc();
+    /// Counts a warning.
+    pub(crate) fn warning(&self) {
+        self.warnings.inc();
     }
 
     /// Shows a state.
@@ -337,7 +337,7 @@ impl Gauges {
             prefixes: add(r, "prefixes", "Prefixes of which something is known", number()),
             plans: add(r, "plans", "Prefixes with a plan in force", number()),
             orders: add(r, "orders", "Orders in force, by origin and kind", Family::default()),
-            waiting: add(r, "orders_waiting", "Orders that are kept and not in force", number()),
+            waiting: add(r, "orders_waiting", "Orders that are kept, and that the present limits do not allow", number()),
             blocks: add(r, "trial_blocks", "Blocks of the trial over all prefixes, since it began", number()),
             ratio: add(
                 r,
