@@ -198,7 +198,7 @@ fn connections_within_the_host_are_counted_apart_and_orders_by_their_result() {
 fn the_file_of_the_metrics_is_replaced_as_a_whole_and_removed_at_the_end() {
     let scratch = Scratch::new();
     let path = scratch.0.join("firstflight.prom");
-    let metrics = Metrics { listen: None, textfile: Some((path.clone(), Nanos::from_millis(50))) };
+    let metrics = Metrics { textfile: Some((path.clone(), Nanos::from_millis(50))), ..Metrics::default() };
     let wanted = firstflight_daemon::Setup { metrics, ..setup(&scratch.0, Mode::Observe) };
     let service = Service::with(wanted.clone());
     let read = || fs::read_to_string(&path).expect("the file is always there");
@@ -238,7 +238,7 @@ fn the_file_of_the_metrics_is_replaced_as_a_whole_and_removed_at_the_end() {
     assert!(!path.exists() && !scratch.0.join("firstflight.prom.new").exists());
 
     let missing = scratch.0.join("no/such/firstflight.prom");
-    let metrics = Metrics { listen: None, textfile: Some((missing.clone(), Nanos::from_millis(50))) };
+    let metrics = Metrics { textfile: Some((missing.clone(), Nanos::from_millis(50))), ..Metrics::default() };
     let setup = firstflight_daemon::Setup { metrics, ..wanted };
     let kernel = Box::new(crate::common::Played::default());
     let why = firstflight_daemon::serve(&setup, kernel, || true, |_| ()).expect_err("refused").to_string();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use firstflight_daemon::Sharing;
 use firstflight_gateway::{Configuration, Override};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Socket, run, word};
 use crate::failure::Failure;
@@ -42,6 +42,9 @@ pub(super) struct Reload {
     socket: Socket,
 }
 
+/// Reach of `plan.idle`: the kernel lists idle connections by network namespace.
+pub(super) const IDLE: &str = "reaches the idle connections of the gateway's own network namespace alone";
+
 /// All checks of a configuration that need no kernel.
 pub(super) fn whole(configuration: &Configuration) -> Result<(), Failure> {
     run::groups(configuration)?;
@@ -61,6 +64,11 @@ pub(super) fn check(options: &Check) -> Result<(), Failure> {
     let freezes = count(|order| *order == Override::Freeze);
     let offs = count(|order| *order == Override::Off);
     if options.json {
+        let tables: Map<_, _> = configuration
+            .values()
+            .into_iter()
+            .map(|(table, values)| (if table.is_empty() { "gateway" } else { table }.to_owned(), values))
+            .collect();
         return print_json(&json!({
             "file": options.file,
             "valid": true,
@@ -75,26 +83,34 @@ pub(super) fn check(options: &Check) -> Result<(), Failure> {
             "serves_a_site": site.is_some(),
             "applies_transfers": transfers.apply,
             "canary": canary.is_some(),
+            "tables": tables,
+            "idle": configuration.idle.then_some(IDLE),
         }));
     }
-    let yes = |is: bool| if is { "yes" } else { "no" };
-    show(&format!(
-        "{}: valid\nmode             {}\ncgroup           {}\nstate            {}\nsocket           {}\n\
-         first window     at most {} segments; {} % of the connections are held out\n\
-         orders           {windows} windows, {freezes} frozen, {offs} off\n\
-         other hosts      shared: {}; site: {}; transfers applied: {}; canary: {}\n",
-        options.file.display(),
-        settings.mode.label(),
-        cgroup.as_ref().map_or("the root of the hierarchy".to_owned(), |folder| folder.display().to_string()),
-        state.display(),
-        socket.display(),
-        settings.window,
-        f64::from(settings.holdout) / 10.0,
-        yes(share.is_some()),
-        yes(site.is_some()),
-        yes(transfers.apply),
-        yes(canary.is_some()),
-    ))
+    let mut text = format!("{}: valid\n", options.file.display());
+    for (table, values) in configuration.values() {
+        let Some(values) = values.as_object() else {
+            text += &format!("{:<17}absent\n", format!("[{table}]"));
+            continue;
+        };
+        let shown = |value: &Value| match value {
+            Value::Null => "absent".to_owned(),
+            Value::String(text) if table.is_empty() => text.clone(),
+            other => other.to_string(),
+        };
+        if table.is_empty() {
+            values.iter().for_each(|(key, value)| text += &format!("{key:<17}{}\n", shown(value)));
+        } else {
+            let words: Vec<_> =
+                values.iter().map(|(key, value)| format!("{key} = {}", shown(value))).collect();
+            text += &format!("{:<17}{}\n", format!("[{table}]"), words.join(", "));
+        }
+    }
+    if configuration.idle {
+        text += &format!("{:<17}{IDLE}\n", "plan.idle");
+    }
+    text += &format!("{:<17}{windows} windows, {freezes} frozen, {offs} off\n", "[[override]]");
+    show(&text)
 }
 
 pub(super) fn reload(options: &Reload) -> Result<(), Failure> {

@@ -192,6 +192,9 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
             let beside = folder.map(|folder| firstflight_hooks::beside(&folder)).unwrap_or_default();
             let hooks = hooks(&options.common)?;
             seen.push(format!("network namespaces adopted: {}", hooks.elsewhere()));
+            if idle {
+                seen.push(format!("plan.idle: {}", check::IDLE));
+            }
             if !beside.is_empty() {
                 seen.push(format!("other sock_ops programs of the cgroup: {}", beside.join(", ")));
             }

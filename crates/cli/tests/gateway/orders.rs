@@ -116,12 +116,26 @@ fn a_reload_takes_the_orders_of_the_file_and_an_error_in_it_changes_nothing() {
 #[test]
 fn a_configuration_is_checked_without_a_gateway() {
     let scratch = Scratch::new();
-    scratch.write("gateway.toml", format!("mode = \"enforce\"\n{ORDER}"));
+    let metrics = "[metrics]\ntextfile = \"/run/a.prom\"\nevery = \"30 s\"\n";
+    scratch.write("gateway.toml", format!("mode = \"enforce\"\n{metrics}{ORDER}"));
     let found = scratch.run(&["gateway", "check", "gateway.toml", "--json"]).json();
+    let shown = json!({ "listen": null, "any_host": false, "textfile": "/run/a.prom", "every": "30 s" });
+    assert_eq!((&found["tables"]["metrics"], &found["tables"]["share"]), (&shown, &json!(null)));
     assert_eq!((&found["valid"], &found["mode"]), (&json!(true), &json!("enforce")));
     assert_eq!(found["overrides"], json!({ "window": 1, "freeze": 0, "off": 0 }));
     let text = scratch.run(&["gateway", "check", "gateway.toml"]).out;
-    assert!(text.starts_with("gateway.toml: valid\nmode             enforce\n"), "{text}");
+    let lines: Vec<_> = text.lines().collect();
+    let idle = "plan.idle        reaches the idle connections of the gateway's own network namespace alone";
+    let metrics =
+        r#"[metrics]        any_host = false, every = "30 s", listen = absent, textfile = "/run/a.prom""#;
+    for line in ["gateway.toml: valid", "mode             enforce", metrics, "[share]          absent"] {
+        assert!(lines.contains(&line), "{line}: {text}");
+    }
+    assert_eq!(lines.last(), Some(&"[[override]]     1 windows, 0 frozen, 0 off"));
+    assert!(!lines.contains(&idle), "{text}");
+    scratch.write("gateway.toml", "[plan]\nidle = true\n");
+    let text = scratch.run(&["gateway", "check", "gateway.toml"]).out;
+    assert!(text.lines().any(|line| line == idle), "{text}");
     for (content, said) in [
         ("mod = 1", "gateway.toml:1:1: mod = 1: no such key"),
         ("admin_group = \"no-such-group-here\"", "this system has no such group"),

@@ -337,7 +337,12 @@ impl Gauges {
             prefixes: add(r, "prefixes", "Prefixes of which something is known", number()),
             plans: add(r, "plans", "Prefixes with a plan in force", number()),
             orders: add(r, "orders", "Orders in force, by origin and kind", Family::default()),
-            waiting: add(r, "orders_waiting", "Orders that are kept, and that the present limits do not allow", number()),
+            waiting: add(
+                r,
+                "orders_waiting",
+                "Orders that are kept, and that the present limits do not allow",
+                number(),
+            ),
             blocks: add(r, "trial_blocks", "Blocks of the trial over all prefixes, since it began", number()),
             ratio: add(
                 r,

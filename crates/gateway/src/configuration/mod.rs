@@ -2,6 +2,7 @@
 
 mod change;
 mod format;
+mod values;
 
 use core::fmt::Write;
 use core::net::SocketAddr;
@@ -112,6 +113,8 @@ pub struct Site {
 pub struct Metrics {
     /// Address and port of the HTTP server.
     pub listen: Option<SocketAddr>,
+    /// Whether other hosts may reach that address.
+    pub any_host: bool,
     /// File for the textfile collector, and the time between two writings.
     pub textfile: Option<(PathBuf, Nanos)>,
 }
@@ -477,7 +480,7 @@ fn metrics(root: &Table<'_>) -> Result<Metrics, Error> {
                 .expecting(format!("{of}, or no {name}")));
         }
     }
-    Ok(Metrics { listen, textfile: textfile.map(|file| (file, every)) })
+    Ok(Metrics { listen, any_host, textfile: textfile.map(|file| (file, every)) })
 }
 
 /// The address of the metrics: of this host alone, unless the configuration says that others may reach it.
