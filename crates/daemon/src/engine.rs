@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_gateway::{Connection, Decision, Event, Gateway, Mode, Override, Ranking};
+use firstflight_gateway::{Connection, Decision, Event, Gateway, Mode, Override, Ranking, WhyNot};
 use firstflight_hooks::Transfers;
 use firstflight_paths::Prefix;
 use tokio::sync::oneshot;
@@ -314,8 +314,11 @@ impl Engine<'_> {
             Decision::ResumeHost => "resume_host",
         };
         self.metrics.decided(kind);
-        let written = self.logs.decision(now, &decision);
-        self.note(written);
+        // A revert of the host is one line, however many plans it takes away.
+        if !matches!(decision, Decision::Remove { why: WhyNot::HostReverted { .. }, .. }) {
+            let written = self.logs.decision(now, &decision);
+            self.note(written);
+        }
         if self.gateway.settings().mode != Mode::Enforce {
             return;
         }
@@ -326,6 +329,8 @@ impl Engine<'_> {
                     Some(_) => Ok(()),
                 })
             }
+            // The kernel uses no order either until plans are made again.
+            Decision::Remove { prefix, why: WhyNot::HostReverted { .. } } => self.kernel.remove(&prefix),
             Decision::Remove { prefix, .. } => {
                 self.silence(prefix).and_then(|()| self.kernel.remove(&prefix))
             }

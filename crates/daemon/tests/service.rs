@@ -136,6 +136,9 @@ fn a_configured_window_waits_for_the_mode_enforce() {
 fn a_release_by_the_operator_does_not_lift_the_revert_of_the_host() {
     let scratch = Scratch::new();
     let service = Service::start(&scratch.0, Mode::Enforce);
+    teach(&service);
+    let plan = "192.0.2.0/24".parse::<Prefix>().expect("a prefix");
+    service.until("a plan", || service.kernel.told(|told| told.plans.iter().any(|held| held.prefix == plan)));
     // Planned connections of many prefixes take twice as long as those held out.
     let now = firstflight_hooks::now().0;
     let reports = (0..8000_u64).map(|i| {
@@ -145,6 +148,7 @@ fn a_release_by_the_operator_does_not_lift_the_revert_of_the_host() {
     });
     service.kernel.told(|told| told.reports.extend(reports));
     service.until("a revert", || service.kernel.told(|told| told.stopped));
+    service.until("no plan in the kernel", || service.kernel.told(|told| told.plans.is_empty()));
     service.client.post("/v1/off", &json!({})).expect("an answer");
     service.client.post("/v1/release", &json!({})).expect("an answer");
     assert!(service.kernel.told(|told| told.stopped && told.plans.is_empty()));

@@ -458,8 +458,11 @@ impl Gateway {
         if let Some(harm) =
             self.knowledge.host.note(group, connection, self.knowledge.settings.false_alarm.1, until)
         {
-            (0..self.table.len()).for_each(|at| self.table.change(at, Entry::forget_plan));
-            out.push(Decision::RevertHost { until: until.time(), harm });
+            let until = until.time();
+            // The first decision halts all plans at once; the others take them away.
+            out.push(Decision::RevertHost { until, harm });
+            (0..self.table.len())
+                .for_each(|at| self.table.change(at, |entry| entry.revert_with_host(until, out)));
         }
     }
 

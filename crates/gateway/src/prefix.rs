@@ -538,9 +538,9 @@ impl Entry {
         }
     }
 
-    /// Ends the plan without a decision: the host reverts, or the space is needed.
-    pub(crate) fn forget_plan(&mut self) {
-        self.stop(WhyNot::Forgotten, &mut vec![]);
+    /// Ends the plan and its trial, because the trial of the host showed harm.
+    pub(crate) fn revert_with_host(&mut self, until: Nanos, out: &mut Vec<Decision>) {
+        self.stop(WhyNot::HostReverted { until }, out);
         self.trial = Trial::default();
     }
 
@@ -629,7 +629,8 @@ impl Entry {
     /// have, is no plan.
     pub(crate) fn bound(&mut self, settings: &Settings) {
         if u32::from(self.window) < STOCK {
-            self.forget_plan();
+            self.stop(WhyNot::Forgotten, &mut vec![]);
+            self.trial = Trial::default();
         }
         self.window = self.window.min(settings.window as u16);
         if !settings.ssthresh {

@@ -1,5 +1,7 @@
 //! The trial: false alarms, and how soon harm is found.
 
+use std::collections::BTreeSet;
+
 use crate::common::*;
 use firstflight_contract::Nanos;
 use firstflight_gateway::{Arm, Connection, Decision, Gateway, HarmKind, Override, Settings, WhyNot};
@@ -117,6 +119,7 @@ fn harm_that_no_prefix_shows_alone_reverts_the_host() {
     let mut gateway = gateway((0.01, 0.001));
     let mut out = vec![];
     let mut reverted = None;
+    let mut given = BTreeSet::new();
     for number in 1..=20_000u32 {
         let peer = [10, (number % 2000 / 200) as u8, (number % 200) as u8, 1].into();
         let connection = exact(f64::from(number) / 100.0, peer, 30);
@@ -127,8 +130,27 @@ fn harm_that_no_prefix_shows_alone_reverts_the_host() {
             slower(planned(connection, 30), 2.0)
         };
         gateway.report(&connection, &mut out);
-        if let Some(Decision::RevertHost { until, .. }) = out.last() {
-            reverted = Some((number, *until));
+        given.extend(out.iter().filter_map(|decision| match decision {
+            Decision::Set { plan, .. } => Some(plan.prefix),
+            _ => None,
+        }));
+        if let Some(at) = out.iter().position(|decision| matches!(decision, Decision::RevertHost { .. })) {
+            let Decision::RevertHost { until, .. } = out[at] else { unreachable!("found above") };
+            reverted = Some((number, until));
+            // Each plan that was given is taken away, once, after the halt.
+            let taken: Vec<_> = out[at + 1..]
+                .iter()
+                .map(|decision| match decision {
+                    Decision::Remove { prefix, why: WhyNot::HostReverted { until: end } }
+                        if *end == until =>
+                    {
+                        *prefix
+                    }
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!(taken.len(), given.len());
+            assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), given);
             break;
         }
         assert!(!out.iter().any(|d| matches!(d, Decision::Remove { .. })), "{out:?}");
