@@ -3,7 +3,7 @@
 use crate::common::*;
 use firstflight_contract::Nanos;
 use firstflight_gateway::{
-    Acceptance, Gateway, Keys, Known, MOST, Observation, PLACES, Refused, Settings, Signer,
+    Acceptance, Connection, Gateway, Keys, Known, MOST, Observation, PLACES, Refused, Settings, Signer,
 };
 
 const NOW: u64 = 1_700_000_000;
@@ -314,6 +314,61 @@ fn a_partner_that_lies_within_its_bounds_founds_no_plan_alone_and_counts_as_one_
     }
     let estimate = gateway.explain(host(1)).estimate.expect("an estimate");
     assert_eq!((estimate.hosts, estimate.segments()), (3, 20));
+}
+
+/// A day of connections, one a second, of own hosts in turn to a path of 12 segments, beside partners that claim windows for it each
+/// minute; own evidence begins with the first connection that ends. One in twenty is held out. Returns the planned connections whose
+/// first window was larger than the path, and the segments that they lost.
+fn lied_to(claims: &[(&str, u32)], own: u32, short: bool) -> (u32, u32) {
+    let mut gateway = Gateway::new(Settings { hosts: 2, ..enforcing() });
+    let (mut hurt, mut segments) = (0, 0);
+    let keys = keys();
+    for second in 0..86_400 {
+        let now = NOW + u64::from(second);
+        if second % 60 == 0 {
+            for (name, window) in claims {
+                let claim = Observation { samples: 2805, at: now, ..observation(name, *window) };
+                let accepted = Observation::accept(&signed(&claim), &Acceptance { now, ..rules(&keys) });
+                gateway.remote(&accepted.expect("every value is legal"), &mut vec![]);
+            }
+        }
+        tick(&mut gateway, f64::from(second));
+        let peer = host(1 + (second % own) as u8);
+        // A transfer of 30 segments fills no path of 12; a long one does.
+        let connection = match short {
+            true => Connection { bytes: 30 * 1448, sent: 30, ..bound(f64::from(second), peer, 10) },
+            false => exact(f64::from(second), peer, 12),
+        };
+        let plan = window(&gateway).filter(|_| second % 20 != 1);
+        let more = plan.map_or(0, |plan| plan.saturating_sub(12));
+        hurt += u32::from(more > 0);
+        segments += more;
+        report(&mut gateway, &plan.map_or(connection, |plan| lost(planned(connection, plan), more)));
+    }
+    (hurt, segments)
+}
+
+#[test]
+fn a_partner_that_lies_within_its_bounds_does_bounded_harm() {
+    // Two liars found the first plan of a network of which this host knows nothing: the half jump from 10 towards 45 is to
+    // 10 * sqrt(45 / 10) = 21.2 segments, 9 more than the path holds. The first own measurement ends that plan, for the whole day.
+    let fresh = (1, 9);
+    for (claims, expected) in [
+        (&[("a", 45)][..], (0, 0)),
+        (&[("a", 45), ("b", 12)], (0, 0)),
+        (&[("a", 45), ("b", 45)], fresh),
+        (&[("a", 45), ("b", 45), ("c", 12)], fresh),
+    ] {
+        for own in 1..=4 {
+            for short in [false, true] {
+                assert_eq!(
+                    lied_to(claims, own, short),
+                    expected,
+                    "{claims:?}, {own} own hosts, short: {short}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
