@@ -140,6 +140,7 @@ impl Engine<'_> {
                     self.note(prepared);
                 }
                 self.yield_to_others(now);
+                self.note_clock(now);
                 self.tick_canary(now);
                 self.count();
                 alive();

@@ -5,6 +5,7 @@ use std::fs;
 use firstflight_contract::Nanos;
 use serde_json::{Value, json};
 
+use crate::clock::Steps;
 use crate::engine::Engine;
 
 /// Settings of the gateway's network namespace that change how connections start. They hold for connections with and without a plan.
@@ -18,6 +19,7 @@ pub(crate) struct Foreign {
     windows: u64,
     /// End of the time without plans.
     pub(crate) until: Option<Nanos>,
+    clock: Steps,
     /// Values of [`SETTINGS`].
     settings: Vec<Option<String>>,
 }
@@ -61,6 +63,20 @@ impl Engine<'_> {
             }
         }
         self.foreign.settings = settings;
+    }
+
+    /// Notes a step of the wall clock. Plans, leases and samples follow the time since boot, which takes no step.
+    pub(crate) fn note_clock(&mut self, now: Nanos) {
+        let Some(step) = self.foreign.clock.look() else { return };
+        let way = if step > 0.0 { "forward" } else { "back" };
+        let text = format!(
+            "the wall clock was set {way} by {:.0} s: ages of snapshots and of other gateways' records follow it, plans and leases do not",
+            step.abs()
+        );
+        (self.troubles.say)(&text);
+        let written =
+            self.logs.line(&json!({ "at_ns": now.0, "clock_step_s": step, "text": text }).to_string());
+        self.note(written);
     }
 
     /// The part of `status` for them.

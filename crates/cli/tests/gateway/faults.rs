@@ -343,10 +343,21 @@ fn clocks_that_jump_cost_no_connection_and_nothing_that_was_learned() {
         assert_eq!(found["estimate"]["hosts"], 5, "{found}");
     };
     known();
-    const YEARS: i64 = 10 * 365 * 86_400;
+    const YEAR: i64 = 365 * 86_400;
+    const YEARS: i64 = 10 * YEAR;
+    // Each step of the wall clock is a line of the decision log.
+    let steps = || -> Vec<i64> {
+        let log = fs::read_to_string(scratch.path().join("state/decisions.jsonl")).expect("the decision log");
+        let lines = log.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        lines.filter_map(|line| line["clock_step_s"].as_f64()).map(|step| step.round() as i64).collect()
+    };
     // No sign of life is older than the lease of ten seconds.
     let within = Duration::from_secs(15);
     for (wall, boot, expected, when) in [
+        (3600, 0, ORDERED, "an hour later by the wall clock"),
+        (-3600, 0, ORDERED, "an hour earlier by the wall clock"),
+        (YEAR, 0, ORDERED, "a year later by the wall clock"),
+        (-YEAR, 0, ORDERED, "a year earlier by the wall clock"),
         (YEARS, 0, ORDERED, "ten years later by the wall clock"),
         (-YEARS, 0, ORDERED, "ten years earlier by the wall clock"),
         // The kernel has the true time: a sign of life from the future is none, nor is one from long ago.
@@ -360,6 +371,8 @@ fn clocks_that_jump_cost_no_connection_and_nothing_that_was_learned() {
         until_window(expected, within, when);
         known();
     }
+    let walls = [3600, -7200, YEAR + 3600, -2 * YEAR, YEARS + YEAR, -2 * YEARS];
+    assert_eq!(steps()[..walls.len()], walls);
     // Snapshots that were taken in the future and in the past by the wall clock; each order takes one.
     let mut gateway = Some(gateway);
     for (wall, when) in [(YEARS, "taken in ten years"), (-300, "taken five minutes ago")] {
