@@ -45,6 +45,11 @@ const room = enter(document.getElementById("worker").textContent, document.getEl
 
   // --- showing an answer
   let shown = null;
+  // Whether the answer on the page belongs to the input before the present one.
+  const old = (is) => {
+    by("old").hidden = !is;
+    by("result").toggleAttribute("data-old", is);
+  };
   const show = (answer) => {
     const focused = document.activeElement?.id;
     const [x, y] = [scrollX, scrollY];
@@ -53,6 +58,7 @@ const room = enter(document.getElementById("worker").textContent, document.getEl
     const picture = by("packets");
     const details = [...document.querySelectorAll("#result details")].map((each) => each.open);
     by("result").innerHTML = answer.html;
+    old(false);
     by("answer").after(picture);
     picture.hidden = answer.traces.length === 0;
     document.querySelectorAll("#result .scripted").forEach((element) => { element.hidden = false; });
@@ -145,10 +151,10 @@ const room = enter(document.getElementById("worker").textContent, document.getEl
       if (place === null || form.file()) packets.forget(); else await loadPackets(place);
       if (!preview) status("");
     } catch (error) {
-      if (error.message === "stopped") status("Stopped. The answer below is that of before.");
-      else if (error.message !== "overtaken") {
-        status("");
-        problem(error.message);
+      if (error.message !== "overtaken") {
+        status(error.message === "stopped" ? "Stopped." : "");
+        if (error.message !== "stopped") problem(error.message);
+        old(shown !== null);
       }
     }
     if (!preview) busy(false);

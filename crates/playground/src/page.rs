@@ -60,6 +60,7 @@ pub fn page(module: &[u8]) -> String {
                         }
                         p #problem .problem role="alert" hidden {}
                         p #cost .cost {}
+                        p #old .problem role="status" hidden { "The answer below belongs to the input before." }
                         div #result {}
                         (packets())
                         (take_along())

@@ -123,6 +123,14 @@ fn sliders_links_and_errors_work_from_the_keyboard() {
     let problem = page.evaluate(shown);
     assert!(problem.as_str().is_some_and(|it| it.contains("path.rate")), "{problem}");
     assert_eq!(text(&mut page, "ranking"), before);
+    let marked = "[!document.getElementById('old').hidden, document.getElementById('result').hasAttribute('data-old')]";
+    assert_eq!(page.evaluate(marked), json!([true, true]), "the answer belongs to the input before");
+    changed(
+        &mut page,
+        "const rate = document.getElementById('rate'); rate.value = '40 Mbit/s'; \
+         rate.dispatchEvent(new Event('change', { bubbles: true }));",
+    );
+    assert_eq!(page.evaluate(marked), json!([false, false]));
     healthy(&mut page);
 }
 
