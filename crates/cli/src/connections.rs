@@ -163,7 +163,12 @@ fn cells(row: &CapturedConnection) -> [String; 10] {
         flight.unwrap_or_else(unknown),
         exit.unwrap_or_else(unknown),
         limit.map_or_else(unknown, |(limit, seconds)| {
-            format!("{} {}", limit.trim_end_matches("-window"), plain(time(seconds)))
+            let short = match &**limit {
+                "congestion-window" => "congestion",
+                "receive-window" => "receiver",
+                other => other,
+            };
+            format!("{short} {}", plain(time(seconds)))
         }),
         row.retransmitted_packets.to_string(),
     ]
