@@ -15,8 +15,7 @@ use std::process::ExitCode;
 
 use firstflight_capture::read;
 use firstflight_compare::{
-    Breadth, DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES, Input, Known, Limits, Request, compare,
-    default_candidates,
+    DEFAULT_REPLICATIONS, DEFAULT_SIZES, Input, Known, Limits, Request, compare, default_candidates,
 };
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
@@ -259,21 +258,13 @@ fn answer(path: &Path, number: u64, ask: &Ask) -> Result<CompareReport, String> 
     let schemes = default_candidates(&input, Profile::Linux, &Simulator, false);
     let seed = |same: bool| 1 + if same { 0 } else { APART * number };
     let request = Request {
-        input,
         schemes,
-        sizes: DEFAULT_SIZES.into(),
-        profile: Profile::Linux,
         runs: ask.runs,
         seed: seed(ask.same_replications),
-        candidates: DEFAULT_CANDIDATES,
-        breadth: Breadth::All,
         search_seed: Some(seed(ask.same_paths)),
-        deployable: false,
         harm: !ask.fastest,
         limits: Limits { fastest: ask.fastest, ..Limits::default() },
-        memory: firstflight_hosts::memory::DEFAULT,
-        command: String::new(),
-        revision: String::new(),
+        ..Request::of(input)
     };
     compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())
 }

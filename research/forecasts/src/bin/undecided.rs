@@ -4,9 +4,7 @@
 //! cargo run --release -p research-forecasts --bin undecided [-- PRESET…]
 //! ```
 
-use firstflight_compare::{
-    DEFAULT_CANDIDATES, DEFAULT_SIZES, Input, Limits, Request, compare, default_candidates,
-};
+use firstflight_compare::{DEFAULT_SIZES, Input, Request, compare, default_candidates};
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
 use firstflight_scenario::preset::PRESETS;
@@ -65,21 +63,5 @@ fn main() {
 }
 
 fn request(input: Input, schemes: Vec<Candidate>, size: u64) -> Request {
-    Request {
-        input,
-        schemes,
-        sizes: vec![size],
-        profile: Profile::Linux,
-        runs: 1,
-        seed: 1,
-        deployable: false,
-        candidates: DEFAULT_CANDIDATES,
-        breadth: firstflight_compare::Breadth::All,
-        search_seed: None,
-        harm: true,
-        limits: Limits::default(),
-        memory: firstflight_hosts::memory::DEFAULT,
-        command: String::new(),
-        revision: String::new(),
-    }
+    Request { schemes, sizes: vec![size], runs: 1, ..Request::of(input) }
 }

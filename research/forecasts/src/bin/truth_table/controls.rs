@@ -1,8 +1,8 @@
 //! Congestion controls of the kernel, with the settings of an operator, as candidates of a comparison.
 
 use firstflight_compare::{Breadth, Input, Limits, Request};
+use firstflight_scenario::Candidate;
 use firstflight_scenario::candidate::split;
-use firstflight_scenario::{Candidate, Profile};
 
 use crate::truth::TruePath;
 
@@ -75,20 +75,11 @@ impl Ask {
 /// Request of `firstflight compare INPUT --scheme … --size …` with all other options at their defaults, but for what is asked.
 pub(crate) fn request(input: Input, schemes: Vec<Candidate>, sizes: Vec<u64>, ask: Ask) -> Request {
     Request {
-        candidates: firstflight_compare::DEFAULT_CANDIDATES,
         breadth: ask.breadth,
-        search_seed: None,
         harm: ask.advice.is_some(),
         limits: ask.advice.unwrap_or_default(),
-        deployable: false,
-        input,
         schemes,
         sizes,
-        profile: Profile::Linux,
-        runs: 30,
-        seed: 1,
-        memory: firstflight_hosts::memory::DEFAULT,
-        command: String::new(),
-        revision: String::new(),
+        ..Request::of(input)
     }
 }
