@@ -2,25 +2,15 @@
 
 use proptest::prelude::*;
 
+use crate::scale::{LONGEST_DELAY, Scale};
 use crate::text::{flag, given, line, lines, ns, number, packets, table, time, word};
-use crate::{LONGEST_DELAY, Scale, traffic};
+use crate::traffic::{self, Ends};
 
 /// A network as text.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     pub(crate) text: String,
     pub(crate) ends: Ends,
-}
-
-/// Ends of traffic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ends {
-    /// Across a path, in either direction.
-    Path,
-    /// Those of the topology.
-    Topology,
-    /// Nodes `n0` to this number.
-    Nodes(usize),
 }
 
 pub(crate) fn network(scale: Scale) -> BoxedStrategy<Drawn> {

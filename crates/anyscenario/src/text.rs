@@ -2,11 +2,18 @@
 
 use proptest::prelude::*;
 
-use crate::magnitudes;
-
 /// A time in the notation of a file.
 pub(crate) fn ns(time: u64) -> String {
     format!("\"{time} ns\"")
+}
+
+/// Whole numbers from 1 to `most`, of every magnitude.
+pub(crate) fn magnitudes(most: u64) -> impl Strategy<Value = u64> + Clone {
+    let digits = most.ilog10();
+    (0..=digits, 1.0..10.0_f64).prop_map(move |(digits, lead)| {
+        let number = (lead * 10_f64.powi(digits as i32)) as u64;
+        number.clamp(1, most)
+    })
 }
 
 /// A value with this probability.

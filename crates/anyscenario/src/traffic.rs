@@ -3,9 +3,20 @@
 use firstflight_scenario::Profile;
 use proptest::prelude::*;
 
-use crate::network::Ends;
+use crate::scale::Scale;
+use crate::scheme;
 use crate::text::{flag, given, laws, line, lines, number, optional, packets, table, time, word};
-use crate::{Scale, scheme};
+
+/// Ends of traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// Across a path, in either direction.
+    Path,
+    /// Those of the topology.
+    Topology,
+    /// Nodes `n0` to this number.
+    Nodes(usize),
+}
 
 /// All sources of a scenario; at least one.
 pub(crate) fn traffic(scale: Scale, ends: &Ends) -> BoxedStrategy<String> {
