@@ -1,6 +1,6 @@
 //! Functions that a program may call: helpers by number, functions of the kernel by name.
 
-use crate::machine::Sender;
+use crate::view::Sender;
 
 /// A call that the machine answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

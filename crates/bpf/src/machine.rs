@@ -5,7 +5,7 @@
 
 use crate::calls::Call;
 use crate::error::Fault;
-use crate::view::{self, Field};
+use crate::view::{self, Field, Sender, read, write};
 
 /// Most instructions in one callback: the bound of the kernel's verifier on what it follows (`BPF_COMPLEXITY_LIMIT_INSNS`).
 pub(crate) const MOST_INSTRUCTIONS: u64 = 1_000_000;
@@ -78,32 +78,6 @@ impl Program {
     }
 }
 
-/// The fields of the sender.
-#[derive(Clone, Debug)]
-pub(crate) struct Sender(Box<[u8; view::SENDER]>);
-
-impl Sender {
-    /// A field of at most four bytes.
-    pub(crate) fn get(&self, field: Field) -> u32 {
-        read(&self.0[..], field.at(), field.size()).expect("the field lies in the struct") as u32
-    }
-
-    /// Sets a field of at most four bytes.
-    pub(crate) fn put(&mut self, field: Field, value: u32) {
-        self.put_long(field, value.into());
-    }
-
-    /// A field of at most eight bytes.
-    pub(crate) fn get_long(&self, field: Field) -> u64 {
-        read(&self.0[..], field.at(), field.size()).expect("the field lies in the struct")
-    }
-
-    /// Sets a field of at most eight bytes.
-    pub(crate) fn put_long(&mut self, field: Field, value: u64) {
-        write(&mut self.0[..], field.at(), field.size(), value).expect("the field lies in the struct");
-    }
-}
-
 /// The memory of one connection, and its clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
@@ -120,22 +94,11 @@ pub(crate) struct Memory {
     pub(crate) jiffy: u64,
 }
 
-fn read(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
-    let mut word = [0; 8];
-    word.get_mut(..size)?.copy_from_slice(bytes.get(at..at.checked_add(size)?)?);
-    Some(u64::from_le_bytes(word))
-}
-
-fn write(bytes: &mut [u8], at: usize, size: usize, value: u64) -> Option<()> {
-    bytes.get_mut(at..at.checked_add(size)?)?.copy_from_slice(value.to_le_bytes().get(..size)?);
-    Some(())
-}
-
 impl Memory {
     /// The memory before the connection begins.
     pub(crate) fn new(program: &Program) -> Self {
         Self {
-            sender: Sender(Box::new([0; view::SENDER])),
+            sender: Sender::default(),
             ack: [0; view::ACK],
             rate: [0; view::RATE],
             context: [0; 40],
@@ -335,7 +298,7 @@ fn execute(program: &Program, memory: &mut Memory, position: &mut usize) -> Resu
         let (to, from) = (usize::from(one.to & 15), usize::from(one.from & 15));
         let right = if one.code & 8 == 8 { registers[from] } else { one.value as u64 };
         match one.code & 7 {
-            // BPF_LD: the only kind left by the checks is the 64-bit constant.
+            // BPF_LD: the checks leave one kind, the 64-bit constant.
             0 => {
                 registers[to] = one.value as u64;
                 next += 1;

@@ -202,6 +202,51 @@ impl Field {
     }
 }
 
+/// The fields of the sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender(pub(crate) Box<[u8; SENDER]>);
+
+impl Default for Sender {
+    fn default() -> Self {
+        Self(Box::new([0; SENDER]))
+    }
+}
+
+impl Sender {
+    /// A field of at most four bytes.
+    pub(crate) fn get(&self, field: Field) -> u32 {
+        read(&self.0[..], field.at(), field.size()).expect("the field lies in the struct") as u32
+    }
+
+    /// Sets a field of at most four bytes.
+    pub(crate) fn put(&mut self, field: Field, value: u32) {
+        self.put_long(field, value.into());
+    }
+
+    /// A field of at most eight bytes.
+    pub(crate) fn get_long(&self, field: Field) -> u64 {
+        read(&self.0[..], field.at(), field.size()).expect("the field lies in the struct")
+    }
+
+    /// Sets a field of at most eight bytes.
+    pub(crate) fn put_long(&mut self, field: Field, value: u64) {
+        write(&mut self.0[..], field.at(), field.size(), value).expect("the field lies in the struct");
+    }
+}
+
+/// The number of `size` bytes at `at`; `None` outside the bytes.
+pub(crate) fn read(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
+    let mut word = [0; 8];
+    word.get_mut(..size)?.copy_from_slice(bytes.get(at..at.checked_add(size)?)?);
+    Some(u64::from_le_bytes(word))
+}
+
+/// Writes the lowest `size` bytes of a number at `at`; `None` outside the bytes.
+pub(crate) fn write(bytes: &mut [u8], at: usize, size: usize, value: u64) -> Option<()> {
+    bytes.get_mut(at..at.checked_add(size)?)?.copy_from_slice(value.to_le_bytes().get(..size)?);
+    Some(())
+}
+
 /// The field of the sender at `at`, if it may be written with the `size` bytes from there on.
 pub(crate) fn may_write(at: usize, size: usize) -> Result<(), Option<&'static str>> {
     let inside = |index: &usize| (PLACES[*index]..PLACES[*index] + FIELDS[*index].size).contains(&at);
