@@ -36,6 +36,7 @@ mod axis;
 mod columns;
 #[cfg(feature = "files")]
 mod dataset;
+mod digest;
 mod error;
 mod grid;
 mod job;
@@ -47,12 +48,9 @@ mod shared;
 mod store;
 mod unit;
 
-use std::fmt::Write;
-
 use firstflight_scenario::{Scenario, parse};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 use toml::Table;
 
 pub use array::{Array, Dimension, Mismatch};
@@ -60,6 +58,7 @@ pub use axis::{Axis, Point, leading_number};
 pub use columns::{FactorColumn, assign};
 #[cfg(feature = "files")]
 pub use dataset::{Alone, Dataset, Made, State, ranges};
+pub use digest::digest;
 pub use error::{Error, within, wrong};
 pub use grid::{Grid, MEASURES, Replications, Sample, refresh, schema_text};
 pub use job::{Job, Key, Task, execute, work};
@@ -80,19 +79,6 @@ pub const SOURCES: &str = env!("FIRSTFLIGHT_SOURCES");
 pub fn version(host: &dyn Host, observe: &Observe) -> String {
     let observe = Observe { memory: memory::DEFAULT, ..observe.clone() };
     format!("{SOURCES} {} {}", host.name(), &digest([format!("{observe:?}").as_str()])[..16])
-}
-
-/// SHA-256 of several texts, in hexadecimal.
-pub fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut hasher = Sha256::new();
-    for text in texts {
-        hasher.update(text.as_bytes());
-        hasher.update([0]);
-    }
-    hasher.finalize().iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 /// Memory of a cell for each byte of its text: the document, and what is read from it.
