@@ -69,7 +69,7 @@ fn listed<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstflight_net::catalogue::DISCIPLINES;
+    use firstflight_net::queue::Discipline;
     use firstflight_scenario::parse;
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
             );
             parse(&text, "test").map_err(|error| error.expected.clone().unwrap_or_default())
         };
-        let words: Vec<_> = DISCIPLINES.iter().map(|info| info.label).collect();
+        let words: Vec<_> = Discipline::INFO.iter().map(|info| info.label).collect();
         for label in &words {
             takes(label).expect("a queue");
         }

@@ -226,7 +226,6 @@ const CIRCLES: &[(&str, &str)] = &[
     ),
     ("gateway", "gateway memory prefix serial settings share state table"),
     ("lab", "answers congestion_control host quic watch"),
-    ("net", "catalogue link queue readings router"),
     ("paths", "averages cluster intervals memory policy recent roster saved settings"),
     ("reproduce", "cell experiment judge library metric observe readings run sequential"),
     ("scenario", "build canonical draws format model read schema stack"),

@@ -3,7 +3,7 @@
 use firstflight_contract::Signals;
 use firstflight_hosts::host::Host;
 use firstflight_hosts::simulator::Simulator;
-use firstflight_net::catalogue::DISCIPLINES;
+use firstflight_net::queue::Discipline;
 use firstflight_schemes::registry::SCHEMES;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub fn algorithms() -> Vec<Algorithm> {
         hosts: hosts(info.needs),
         summary: info.summary,
     });
-    let disciplines = DISCIPLINES.iter().map(|info| Algorithm {
+    let disciplines = Discipline::INFO.iter().map(|info| Algorithm {
         label: info.label,
         role: info.role.label(),
         source: info.source,

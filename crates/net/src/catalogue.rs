@@ -1,6 +1,6 @@
 //! Catalogue of the queueing disciplines that a link can have, each with its source and a one-line summary.
 
-use crate::queue::settings::Key;
+use crate::settings::Key;
 
 /// Kind of a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,23 +53,5 @@ impl Discipline {
         keys: &'static [Key],
     ) -> Self {
         Self { label, role: Role::Router, source, summary, keys }
-    }
-}
-
-/// Every discipline, in listing order.
-pub const DISCIPLINES: &[Discipline] = crate::queue::Discipline::INFO;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_queue_has_its_section_on_the_page() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queues.md");
-        let text = std::fs::read_to_string(page).expect("the page of queues");
-        let sections =
-            text.lines().filter_map(|line| line.strip_prefix("## ")).filter(|name| *name != "References");
-        let queues = DISCIPLINES.iter().filter(|info| info.role == Role::Queue).map(|info| info.label);
-        assert_eq!(sections.collect::<Vec<_>>(), queues.collect::<Vec<_>>());
     }
 }

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
-use crate::link::{Link, LinkStats, Passage};
+use crate::link::{Link, Passage};
 use crate::queue::DequeueQueue;
 use crate::queue::dequeue::Item;
+use crate::readings::LinkStats;
 use crate::readings::Readings;
 use firstflight_contract::Sum;
 

@@ -4,7 +4,7 @@
 use crate::lanes::Lanes;
 use crate::queue::{Arrival, Queue, Verdict};
 use crate::rate_trace::TracePlayer;
-use crate::readings::Readings;
+use crate::readings::{LinkStats, Readings};
 use crate::router::Header;
 use crate::serialisation::{LATEST, Serialisation};
 use crate::shaper::Shaper;
@@ -23,30 +23,6 @@ pub enum Passage {
     Dropped,
     /// The packet was transmitted and lost on the wire.
     LostOnWire,
-}
-
-/// Counters of a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkStats {
-    /// Packets transmitted.
-    pub packets: u64,
-    /// Bytes transmitted.
-    pub bytes: u64,
-    /// Packets dropped by the queue.
-    pub drops: u64,
-    /// Packets lost on the wire.
-    pub wire_losses: u64,
-    /// Packets marked.
-    pub marks: u64,
-    /// Sum of all waiting times, nanoseconds; zero on an unlimited link without readings. Divided by the length of the run
-    /// it is the mean queue (Little's law).
-    pub waiting_ns: Sum,
-    /// End of the last transmission counted, nanoseconds.
-    pub busy_until: u64,
-    /// Most packets that waited at once; zero on an unlimited link without readings.
-    pub max_queue: u32,
-    /// Packets waiting when the count ends; zero on an unlimited link without readings.
-    pub waiting: u32,
 }
 
 /// One direction of a link. The fields that every packet touches fill one cache line; all others are behind

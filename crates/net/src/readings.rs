@@ -1,7 +1,31 @@
 //! Link counters recorded at given times during a run. They cannot be reconstructed later from the link's
 //! state.
 
-use crate::link::LinkStats;
+use firstflight_contract::Sum;
+
+/// Counters of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkStats {
+    /// Packets transmitted.
+    pub packets: u64,
+    /// Bytes transmitted.
+    pub bytes: u64,
+    /// Packets dropped by the queue.
+    pub drops: u64,
+    /// Packets lost on the wire.
+    pub wire_losses: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Sum of all waiting times, nanoseconds; zero on an unlimited link without readings. Divided by the length of the run
+    /// it is the mean queue (Little's law).
+    pub waiting_ns: Sum,
+    /// End of the last transmission counted, nanoseconds.
+    pub busy_until: u64,
+    /// Most packets that waited at once; zero on an unlimited link without readings.
+    pub max_queue: u32,
+    /// Packets waiting when the count ends; zero on an unlimited link without readings.
+    pub waiting: u32,
+}
 
 /// Recording times and the counters recorded so far.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 use core::fmt::Write;
 
 use firstflight_contract::{Nanos, Rate, Role};
-use firstflight_net::queue::settings::Field;
+use firstflight_net::settings::Field;
 use sha2::{Digest, Sha256};
 
 use crate::format::{EAGER, UNLIMITED};

@@ -12,7 +12,7 @@ use crate::route::{End, Leg, Routes, Waits};
 use crate::sender::AckIn;
 use crate::shared::Shared;
 use crate::wire::{Content, SYN, UDP_MARK, Wire};
-use firstflight_net::link::LinkStats;
+use firstflight_net::readings::LinkStats;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use crate::config::{LinkConfig, Network};
 use crate::engine::{Engine, Mode, Plan};
 use crate::observe::{NoObserver, Observer};
 use firstflight_contract::StartupExit;
-use firstflight_net::link::LinkStats;
+use firstflight_net::readings::LinkStats;
 
 /// Result of a finished run.
 #[derive(Clone, Debug, PartialEq)]

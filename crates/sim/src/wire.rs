@@ -11,7 +11,8 @@ use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg, Routes};
 use crate::schedule::{Feed, WinnerTree};
-use firstflight_net::link::{Link, LinkStats, Passage};
+use firstflight_net::link::{Link, Passage};
+use firstflight_net::readings::LinkStats;
 use firstflight_net::router::Header;
 
 use dequeue::DequeueHop;

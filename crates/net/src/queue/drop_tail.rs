@@ -4,7 +4,7 @@
 //! the link idle always passes. (ns-2's limit includes the packet in service: its `queue-limit` of N is N - 1
 //! here.)
 
-use super::{Arrival, Info, Verdict};
+use super::{Arrival, Info, Room, Verdict};
 
 /// Description.
 pub const INFO: Info = Info::queue(
@@ -24,10 +24,7 @@ pub struct DropTailPackets {
 impl DropTailPackets {
     #[inline]
     pub(crate) fn admit(&mut self, arrival: &Arrival) -> Verdict {
-        if arrival.waiting_packets >= self.limit && arrival.free_at > arrival.now {
-            return Verdict::Drop;
-        }
-        Verdict::Accept
+        Room::Packets(self.limit).admit(arrival)
     }
 }
 
@@ -41,10 +38,6 @@ pub struct DropTailBytes {
 impl DropTailBytes {
     #[inline]
     pub(crate) fn admit(&mut self, arrival: &Arrival) -> Verdict {
-        let full = arrival.waiting_bytes + u64::from(arrival.size) > self.limit;
-        if full && arrival.free_at > arrival.now {
-            return Verdict::Drop;
-        }
-        Verdict::Accept
+        Room::Bytes(self.limit).admit(arrival)
     }
 }

@@ -6,10 +6,10 @@
 
 pub mod dequeue;
 pub mod drop_tail;
-pub mod settings;
 
 use crate::catalogue::Discipline as Info;
 use crate::router::{self, Header, Router, RouterConfig};
+use crate::settings::{self, Conflict, Field, Key, Settings};
 use crate::token_bucket::BucketConfig;
 use codel::CodelConfig;
 use dequeue::{Item, Outgoing};
@@ -18,71 +18,9 @@ use firstflight_contract::Rate;
 use firstflight_random::Stream;
 use fq_codel::FqCodelConfig;
 use red::RedConfig;
-use settings::{Conflict, Field, Key, Settings};
 use std::collections::VecDeque;
 
-/// Decision of a discipline on an arriving packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The packet joins the queue.
-    Accept,
-    /// The packet joins the queue with its ECN mark set.
-    Mark,
-    /// The packet is dropped.
-    Drop,
-}
-
-/// State of the link and queue at the arrival of a packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    /// Current time, nanoseconds.
-    pub now: u64,
-    /// Time at which the link is or was free, nanoseconds; before `now` if the link is idle.
-    pub free_at: u64,
-    /// Packets waiting, without the one in transmission.
-    pub waiting_packets: u32,
-    /// Bytes waiting.
-    pub waiting_bytes: u64,
-    /// Size of the arriving packet on the wire, bytes.
-    pub size: u32,
-    /// Whether the packet may be marked instead of dropped.
-    pub ecn_capable: bool,
-}
-
-/// Capacity of a queue: at least one full packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
-    /// This many packets.
-    Packets(u32),
-    /// This many bytes.
-    Bytes(u64),
-}
-
-impl Room {
-    /// Whether a packet of `size` bytes fits beside `packets` packets of `bytes` bytes in total.
-    pub fn has(self, packets: usize, bytes: u64, size: u32) -> bool {
-        match self {
-            Self::Packets(limit) => packets < limit as usize,
-            Self::Bytes(limit) => bytes + u64::from(size) <= limit,
-        }
-    }
-
-    /// Whether `packets` packets of `bytes` bytes in total fit.
-    pub fn holds(self, packets: usize, bytes: u64) -> bool {
-        match self {
-            Self::Packets(limit) => packets <= limit as usize,
-            Self::Bytes(limit) => bytes <= limit,
-        }
-    }
-
-    /// Decision of a drop-tail queue of this capacity.
-    pub(crate) fn admit(self, arrival: &Arrival) -> Verdict {
-        match self {
-            Self::Packets(limit) => DropTailPackets { limit }.admit(arrival),
-            Self::Bytes(limit) => DropTailBytes { limit }.admit(arrival),
-        }
-    }
-}
+pub use crate::arrival::{Arrival, Room, Verdict};
 
 /// A link, for settings that depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -134,7 +72,7 @@ macro_rules! disciplines {
                 router::INFO[1].label,
                 router::INFO[2].label,
             ];
-            /// Descriptions.
+            /// Every discipline, in listing order.
             pub const INFO: &'static [Info] = &[
                 drop_tail::INFO,
                 $($early_file::INFO,)+
@@ -362,5 +300,21 @@ impl From<Room> for QueueConfig {
             Room::Packets(limit) => Self::Packets(limit),
             Room::Bytes(limit) => Self::Bytes(limit),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Role;
+
+    #[test]
+    fn every_queue_has_its_section_on_the_page() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queues.md");
+        let text = std::fs::read_to_string(page).expect("the page of queues");
+        let sections =
+            text.lines().filter_map(|line| line.strip_prefix("## ")).filter(|name| *name != "References");
+        let queues = Discipline::INFO.iter().filter(|info| info.role == Role::Queue).map(|info| info.label);
+        assert_eq!(sections.collect::<Vec<_>>(), queues.collect::<Vec<_>>());
     }
 }

@@ -9,9 +9,9 @@ pub mod quick_start;
 pub mod vcp;
 pub mod xcp;
 
+use crate::arrival::{Arrival, Room, Verdict};
 use crate::catalogue::Discipline as Info;
-use crate::queue::settings::{Domain, Field, Key};
-use crate::queue::{Arrival, Room, Verdict};
+use crate::settings::{Domain, Field, Key};
 use firstflight_contract::{Load, Rate};
 use quick_start::{QuickStart, QuickStartConfig, Request};
 use vcp::{Vcp, VcpConfig};

@@ -3,7 +3,7 @@
 //! link in the last second, and the rates granted in the last two tenths of a second, which that use may not
 //! show yet.
 
-use crate::queue::Arrival;
+use crate::arrival::Arrival;
 use firstflight_contract::Rate;
 
 /// Bit/s. RFC 4782 section 3.1: a request of N is for a rate of 40 kbit/s times 2^N.

@@ -4,7 +4,7 @@
 //! The router measures the load of its link and writes it into two bits of each packet: low load, high load
 //! or overload.
 
-use crate::queue::Arrival;
+use crate::arrival::Arrival;
 use firstflight_contract::{Load, Rate};
 
 /// Nanoseconds. `t_rho`: the period over which load is measured, longer than most RTTs.

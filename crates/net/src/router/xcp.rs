@@ -7,7 +7,7 @@
 //! fairness controller divides it: increases equally between flows, decreases in proportion to their rates.
 //! The router keeps no state per flow; everything it needs is in the packets.
 
-use crate::queue::Arrival;
+use crate::arrival::Arrival;
 use firstflight_contract::Rate;
 
 /// Seconds. ns-2: control interval while no RTT is known.

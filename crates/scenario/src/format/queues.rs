@@ -1,6 +1,6 @@
 //! Queueing disciplines. Their keys are those of [`Queue`].
 
-use firstflight_net::queue::settings::{self, Domain};
+use firstflight_net::settings::{self, Domain};
 
 use super::rows::*;
 use super::{Key, Kind, Section};

@@ -1,7 +1,7 @@
 //! Settings that a bottleneck, a hop of a parking lot and a link share: rate, buffer, queue, loss, overtaking.
 
 use firstflight_contract::Rate;
-use firstflight_net::queue::settings::{Conflict, Field, Key, Needed};
+use firstflight_net::settings::{Conflict, Field, Key, Needed};
 
 use super::values;
 use crate::format;
