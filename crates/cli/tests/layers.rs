@@ -229,7 +229,6 @@ const CIRCLES: &[(&str, &str)] = &[
     ("paths", "averages cluster intervals memory policy recent roster saved settings"),
     ("reproduce", "cell experiment judge library metric observe readings run sequential"),
     ("scenario", "build canonical draws format model read schema stack"),
-    ("schemes", "avoidance startup"),
 ];
 
 /// A module that uses another one, which uses it, cannot be read without it. A module is a file directly below `src`, with the folder of its

@@ -4,8 +4,7 @@
 //! Once a round trip the window grows or shrinks by a segment, so that between `alpha` and `beta` segments of the
 //! connection are queued at the bottleneck.
 
-use crate::estimate::backlog::Backlog;
-use crate::startup::vegas::{limits, segments};
+use crate::estimate::backlog::{Backlog, limits, segments};
 use crate::{choice, scheme};
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Phase, Role, Signals, Step, Trigger, Why, mul_add_div,

@@ -66,6 +66,18 @@ impl Backlog {
     }
 }
 
+/// Bytes that wait as segments, to the nearest one, as ns-2 has it.
+pub(crate) fn segments(waiting: u64, mss: u64) -> u64 {
+    (waiting + mss / 2) / mss.max(1)
+}
+
+/// ns-2: "incr cwnd unless we havent been able to keep up with it": no more than two segments of the window are unused
+/// when the ACK has released one.
+#[inline]
+pub(crate) fn limits(cwnd: u64, ack: &Ack, mss: u64) -> bool {
+    cwnd <= ack.pipe.saturating_add(3 * mss)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

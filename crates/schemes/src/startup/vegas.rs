@@ -5,7 +5,7 @@
 //! The window doubles every other round trip and is constant in between, so that a round trip can be measured under one
 //! window. Slow start ends when more than `gamma` segments of a flight are queued at the bottleneck.
 
-use crate::estimate::backlog::Backlog;
+use crate::estimate::backlog::{Backlog, limits, segments};
 use crate::scheme;
 use crate::scheme::Fixed;
 use firstflight_contract::{
@@ -82,18 +82,6 @@ impl Phase for Vegas {
     fn on_congestion(&mut self, event: &Congestion, _: &mut Control) -> Step {
         Step::Exit(event.trigger.into())
     }
-}
-
-/// Bytes that wait as segments, to the nearest one, as ns-2 has it.
-pub(crate) fn segments(waiting: u64, mss: u64) -> u64 {
-    (waiting + mss / 2) / mss.max(1)
-}
-
-/// ns-2: "incr cwnd unless we havent been able to keep up with it": no more than two segments of the window are unused
-/// when the ACK has released one.
-#[inline]
-pub(crate) fn limits(cwnd: u64, ack: &Ack, mss: u64) -> bool {
-    cwnd <= ack.pipe.saturating_add(3 * mss)
 }
 
 #[cfg(test)]
