@@ -351,8 +351,8 @@ fn signs_of_stamps(flow: &Flow, index: usize, paces: [Option<Pace>; 2], signs: &
     }
 }
 
-/// Part of the file that contains the step behind `jump`, if the other side, whose packets these are, jumps by about
-/// the same: from one packet to the next, or from the fastest ones before to the fastest ones after, since queueing
+/// Part of the file that contains the step behind `jump`, if the other side, whose packets these are, jumps by about the
+/// same. The jump is from one packet to the next, or from the fastest ones before to the fastest ones after. Queueing
 /// changes with every packet. `span` has no other jump.
 fn confirmed(jump: &Jump, packets: &[Stamped], pace: Pace, span: RangeInclusive<u32>) -> Option<(u32, u32)> {
     let first = packets.partition_point(|packet| packet.number <= jump.from).max(1);

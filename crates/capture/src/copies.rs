@@ -158,7 +158,8 @@ impl<'a> Sift<'a> {
         before > after
     }
 
-    /// How much two places must have in common of each side's packets: less if two places saw the same of the other side's.
+    /// Share of each side's packets that two places must have in common. It is smaller if both places saw the same packets
+    /// of the other side.
     fn common(&self, file: u16) -> [Common; 2] {
         [Side::Second, Side::First].map(|other| {
             let passes: Vec<Pass> =

@@ -103,7 +103,7 @@ impl Pass {
         self.within(packet.seq, packet.end()) > 0
     }
 
-    /// How many of these numbers were sent.
+    /// Count of these numbers that were sent.
     fn within(&self, start: u64, end: u64) -> u64 {
         let first = self.sent.partition_point(|range| range.1 <= start);
         let ranges = self.sent[first..].iter().take_while(|range| range.0 < end);

@@ -184,11 +184,12 @@ fn round_trips(trace: &PacketTrace) -> Option<[f64; 8]> {
     ])
 }
 
-/// Mean rank of lost packets among all, from 0 to 1, by the flight into which they were sent and by the round trip before
-/// them; the logarithm of the mean number of packets lost in a row; and the number of losses after round trips in the
-/// lower half of their range. A full queue drops what is sent into large flights, random loss drops any packet: its mean
-/// rank is one half, as is that of no loss at all. A start-up that overflows a buffer may lose more packets at once than
-/// chance does in the whole transfer, and only the losses at a short queue count those of chance alone.
+/// Four numbers on lost packets. The first two are their mean ranks among all packets, from 0 to 1: by the flight into which
+/// they were sent, and by the round trip before them. The third is the logarithm of the mean number of packets lost in a
+/// row. The fourth is the number of losses after round trips in the lower half of their range. A full queue drops what is
+/// sent into large flights, random loss drops any packet: its mean rank is one half, as is that of no loss at all. A
+/// start-up that overflows a buffer may lose more packets at once than chance does in the whole transfer, and only the
+/// losses at a short queue count those of chance alone.
 fn ranks(trace: &PacketTrace) -> [f64; 4] {
     let mut latest = Nanos::ZERO;
     let mut sends = trace.sends.iter().filter(|send| send.new).peekable();

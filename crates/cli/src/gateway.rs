@@ -455,7 +455,7 @@ fn undurable(answer: &Value) -> String {
     why.map_or(String::new(), |why| format!("It is in force, but a restart would lose it: {why}.\n"))
 }
 
-/// Who has stopped all plans, behind the mode; nothing if nobody has.
+/// The user who stopped all plans, behind the mode; empty if no user did.
 fn halted(status: &Value) -> &'static str {
     match (&status["stopped"], &status["trial"]["reverted"]) {
         (Value::Bool(true), _) => ", stopped by the operator: no plan is used",

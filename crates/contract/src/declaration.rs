@@ -75,7 +75,7 @@ impl Role {
     }
 }
 
-/// How a connection begins under a scheme that never ends.
+/// Beginning of a connection under a scheme that never ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
     /// With a start-up scheme; below `ssthresh` the connection is in slow start (RFC 5681 section 3.1).

@@ -20,7 +20,7 @@ pub(crate) const FILE: &str = "audit.jsonl";
 /// Size at which it starts anew, bytes, and the full files that are kept.
 const BYTES: u64 = 4 << 20;
 const KEPT: u32 = 9;
-/// Refusals for want of a right that one user's orders get in a minute.
+/// Refusals of one user's orders in a minute, because the user has no right to them.
 const SAID: u32 = 10;
 /// Users of whom such refusals are counted in a minute.
 const USERS: usize = 1024;

@@ -83,7 +83,7 @@ pub struct Drawn<'a> {
     path: &'a Weighed,
 }
 
-/// What is to be explained.
+/// Measurements that a path is to explain.
 pub struct Question<'a> {
     /// Host of the re-runs.
     pub host: &'a dyn Host,

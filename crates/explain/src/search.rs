@@ -82,7 +82,7 @@ pub(super) fn thresholds(targets: &[Target]) -> Vec<u64> {
     thresholds
 }
 
-/// What is searched.
+/// Space of the search.
 pub(super) struct Search<'a> {
     pub(super) host: &'a dyn Host,
     pub(super) base: &'a Scenario,

@@ -132,7 +132,7 @@ const GATEWAY: u8 = 16;
 pub(crate) enum Scope {
     /// All.
     All,
-    /// Those that this gateway measured.
+    /// Samples that this gateway measured.
     Own,
 }
 

@@ -48,9 +48,9 @@ impl Start {
 }
 
 impl Plan {
-    /// Start that the kernel's program gives a connection under this plan, where other connections of the prefix have `in_flight`
-    /// segments in flight; `held_out` is the lot. The program of `firstflight_hooks` has the same rule; its tests hold the two to
-    /// each other.
+    /// Start that the kernel's program gives a connection under this plan. Other connections of the prefix have `in_flight`
+    /// segments in flight. `held_out`: whether the connection was drawn for the group without a plan. The program of
+    /// `firstflight_hooks` has the same rule; its tests hold the two to each other.
     pub fn start(&self, in_flight: u32, held_out: bool) -> Start {
         let free = self.path.saturating_sub(in_flight);
         let window = match free {

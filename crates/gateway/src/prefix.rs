@@ -63,7 +63,7 @@ const MOST_QUEUE: Nanos = Nanos::from_millis(16);
 const MEMORY: i64 = 160;
 /// Bit of [`Entry::path`]; windows are below it.
 const PACED: u16 = 0x8000;
-/// Connections over which the first window is averaged that planned ones got.
+/// Number of planned connections over which the first window is averaged.
 const LATELY: i32 = 8;
 /// Halvings that end a plan.
 const STRIKES: u8 = 3;

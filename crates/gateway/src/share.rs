@@ -2,10 +2,10 @@
 //!
 //! A record is one line: a JSON object, a space, the number of a key, a space, and the Ed25519 signature of the object (RFC
 //! 8032). Each host has a key of its own, and a key can sign for its host alone: the holder of one key is one host, whatever
-//! the records claim. A record is accepted only if it is signed, recent, of another host and for prefixes of the same length; then
-//! it counts as one host of its prefix with the weight that the configuration gives it, and with a window that the configuration
-//! could use at most. All records together weigh at most half of the prefix's own hosts, a third of the whole, where it has
-//! own ones ([`crate::estimate`], rule 7). A host publishes its own measurements only, so that no record comes back to it.
+//! the records claim. A record is accepted only if it is signed, recent, of another host and for prefixes of the same
+//! length. It counts as one host of its prefix. The configuration gives its weight, and bounds its window. All records
+//! together weigh at most half of the prefix's own hosts, a third of the whole, where it has own ones ([`crate::estimate`],
+//! rule 7). A host publishes its own measurements only, so that no record comes back to it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -220,9 +220,9 @@ impl Hooks {
         stored.map_err(|error| full(error, what, self.sizes.plans))
     }
 
-    /// Keeps a plan for the next transfer of the socket with this cookie (`SO_COOKIE`), for ten seconds at most: a process
-    /// that holds the socket has it applied by `setsockopt` with the option [`TRANSFER`](crate::TRANSFER) of TCP. `rate` is
-    /// the pacing rate of the first window, bytes per second; zero leaves the stack's. The plan's slow-start threshold is
+    /// Keeps a plan for the next transfer of the socket with this cookie (`SO_COOKIE`), for ten seconds at most. A process
+    /// that holds the socket applies the plan by `setsockopt` with the option [`TRANSFER`](crate::TRANSFER) of TCP. `rate`
+    /// is the pacing rate of the first window, bytes per second; zero leaves the stack's. The plan's slow-start threshold is
     /// used if [`Setup::transfers`](crate::Setup) allows it.
     ///
     /// # Errors

@@ -30,8 +30,8 @@ struct Route {
     path: Vec<String>,
 }
 
-/// Routes in the network namespace of this thread that give connections their first window. They are removed, newest
-/// first, when the value is dropped, and by a process of their own when this one dies.
+/// Routes in the network namespace of this thread that give connections their first window. The routes are removed, newest
+/// first, when the value is dropped. If this process dies, a second process removes them.
 #[derive(Debug)]
 pub struct Routes {
     most: usize,

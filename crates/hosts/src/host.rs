@@ -37,9 +37,8 @@ pub trait Host: Sync {
     /// Runs the scenario once; `seed` derives every random stream. The same scenario, seed and observation give the same
     /// result on a deterministic host.
     ///
-    /// # Errors
-    /// As [`Host::check`], if the run takes more memory than the observation allows, and if the observation names a flow
-    /// that the scenario does not have. [`Halt::Stopped`] if the user ended the run.
+    /// # Errors As [`Host::check`]. Also if the run takes more memory than the observation allows, or the observation names
+    /// a flow that the scenario does not have. [`Halt::Stopped`] if the user ended the run.
     fn run(&self, scenario: &Scenario, seed: u64, observe: &Observe) -> Result<Run, Halt<Refusal>>;
 
     /// Runs the scenario until its first flow begins, for several runs that are equal until then; `memory` is the limit of each,

@@ -1,4 +1,4 @@
-//! What to do: the recommended candidates, what each costs others, and how it is had.
+//! Advice: the recommended candidates, the cost of each to others, and the commands for it.
 
 use firstflight_results::{Comparison, Recommended, SchemeResult};
 

@@ -6,8 +6,8 @@
 
 use firstflight_results::Series;
 
-/// Indices of the samples to keep, ascending: the first and the last sample, the extremes of every column in each of
-/// `slots` equal slots of time, and the neighbours before and after each of `instants` (seconds), so that an event is
+/// Indices of the samples to keep, ascending. Kept are the first and the last sample, and the extremes of every column in
+/// each of `slots` equal slots of time. The neighbours of each of `instants` (seconds) are kept, too, so that an event is
 /// drawn with the values before and after it.
 pub(crate) fn kept(series: &Series, slots: usize, instants: &[f64]) -> Vec<usize> {
     let time = &series.time_s;

@@ -12,7 +12,7 @@ use crate::spread::Spread;
 /// The answer for all sizes together and for each size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Headline {
-    /// What to use, with its gain: one sentence.
+    /// One sentence with the recommended setting and its gain.
     pub(crate) lead: String,
     /// Further paragraphs: cost, how far to trust it; none without an answer.
     pub(crate) details: Vec<String>,
@@ -196,7 +196,7 @@ impl<'a> Size<'a> {
         parts
     }
 
-    /// What the recommended scheme does at the 95th percentile of the mix, and to its networks; `None` for a single path.
+    /// Effect of the recommended scheme at the 95th percentile of the mix, and on its networks; `None` for a single path.
     fn networks(&self) -> Option<String> {
         let best = self.best?;
         let losers = Losers::of(&self.comparison.groups, &best.scheme, self.bytes)?;
@@ -346,7 +346,7 @@ fn phrases(sizes: &[Size<'_>], names: &Names) -> String {
             None => groups.push((label, vec![size])),
         }
     }
-    // What to do comes first.
+    // The recommendation comes first.
     groups.sort_by_key(|(label, _)| label.is_none());
     let base = base_name(sizes, names);
     let all = groups.len() == 1;
@@ -384,8 +384,8 @@ fn base_name<'n>(sizes: &[Size<'_>], names: &'n Names) -> Option<&'n str> {
     sizes.iter().find_map(|size| size.base).map(|base| names.get(&base.scheme).own.as_str())
 }
 
-/// What the recommended schemes do to the networks of a mix, by size; empty for a single path, and for a single size, whose
-/// answer has it.
+/// Effect of the recommended schemes on the networks of a mix, by size. It is empty for a single path. It is also empty for
+/// a single size, because the answer has it.
 fn networks(sizes: &[Size<'_>]) -> String {
     let of_size = |size: &Size<'_>| Some(format!("{}: {}.", bytes(size.bytes), size.networks()?));
     let all: Vec<String> = sizes.iter().filter_map(of_size).collect();
@@ -427,7 +427,7 @@ fn span_of_gains(gains: impl Iterator<Item = f64> + Clone) -> String {
     format!("{} sooner", range(gains, percent_magnitude))
 }
 
-/// What the recommended schemes drop.
+/// Drops of the recommended schemes.
 fn costs(sizes: &[Size<'_>], names: &Names) -> String {
     let base = base_name(sizes, names);
     let sizes = || sizes.iter().filter(|size| size.best.is_some());
@@ -456,7 +456,7 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// How far the answer can be trusted.
+/// Limits of the answer.
 fn trust(comparison: &Comparison) -> String {
     let path = &comparison.path;
     if !comparison.groups.is_empty() {
@@ -481,7 +481,7 @@ fn trust(comparison: &Comparison) -> String {
     format!("How far to trust it: {checked}.{unknown}")
 }
 
-/// How far the answer for a mix can be trusted.
+/// Limits of the answer for a mix.
 fn trust_in_mix(comparison: &Comparison) -> String {
     let (without, with): (Vec<&NetworkResult>, Vec<&NetworkResult>) =
         comparison.groups.iter().partition(|it| it.no_answer.is_some());

@@ -539,7 +539,7 @@ fn a_log_whose_files_are_in_the_wrong_order_is_refused() {
         "{error}"
     );
     assert!(end([1, 0, 2]).expect("two of them").starts_with("100 of 300 requests"));
-    // The end of an answer is logged up to a minute later, or of one answer in twenty any time later.
+    // The log line of an answer follows within a minute of its end. One answer in twenty has a line at any later time.
     let mut lines: Vec<_> = file(1).lines().map(String::from).collect();
     lines.swap(10, 13);
     for late in 0..5 {

@@ -287,8 +287,8 @@ fn transfers(configuration: &Configuration) -> Option<Transfers> {
     wanted.apply.then_some(Transfers { ssthresh: wanted.ssthresh })
 }
 
-/// How the configuration of a running gateway is read again. A cgroup of the command line, and `mode` with the reason why it is fixed,
-/// rule over those of the file.
+/// Repeated reading of the configuration of a running gateway. A cgroup of the command line, and a fixed `mode` with its
+/// reason, have precedence over those of the file.
 pub(super) fn source(
     started: &Configuration,
     file: Option<&Path>,

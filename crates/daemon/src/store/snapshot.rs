@@ -1,8 +1,9 @@
 //! The learned state on disk: one file, replaced as a whole by a thread of its own.
 //!
-//! The file is the bytes `FFSTATE1`, the version of the state, the length of the contents, the wall time, the number of the
-//! newest record of the orders, the SHA-256 of all these and the contents, and the contents: the parts of a state, each with
-//! four bytes of length. The checksum is verified before a part is read, and no part is longer than the file.
+//! The file begins with the bytes `FFSTATE1`, the version of the state, the length of the contents, the wall time and the
+//! number of the newest record of the orders. The SHA-256 of all these and the contents follows. The contents are last: the
+//! parts of a state, each with four bytes of length. The checksum is verified before a part is read, and no part is longer
+//! than the file.
 
 use std::io::{self, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};

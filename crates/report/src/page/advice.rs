@@ -1,4 +1,4 @@
-//! What to do.
+//! Section of the advice.
 
 use maud::{Markup, html};
 

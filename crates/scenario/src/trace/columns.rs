@@ -189,7 +189,8 @@ fn is_long(word: &str) -> bool {
     UNITS.contains(&&*word.to_lowercase())
 }
 
-/// How surely a column has times, by its name: 2 if the name is a word for time, with or without a unit; 1 if it has one; else 0.
+/// Certainty that a column has times, by its name: 2 if the name is a word for time, with or without a unit. It is 1 if the
+/// name contains such a word, else 0.
 pub(super) fn is_time(name: &str) -> u8 {
     const WORDS: [&str; 8] = ["time", "timestamp", "t", "ts", "dtime", "datetime", "date", "elapsed"];
     if is_rate(name) {
