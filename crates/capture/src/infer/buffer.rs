@@ -268,3 +268,23 @@ fn random_loss(lost: u64, packets: u64, how: &str) -> Inferred<Estimate> {
     let how = format!("{how}: {lost} of {packets}");
     Inferred::Known(Estimate { value: lost as f64 / packets.max(1) as f64, low, high, how })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_within_a_tenth_of_the_longest_wait_show_the_buffer() {
+        let exact = |value: f64| Estimate { value, low: value, high: value, how: String::new() };
+        let rtt = Estimate { low: 0.099, high: 0.101, ..exact(0.1) };
+        let lost = [[46.0; 5], [50.0; 5]].concat();
+        let waits = Waits { packets: 1000, arrived: vec![0.0; 990], lost, ..Waits::default() };
+        // A tenth of 50 packets is 5, so all ten losses are at the top. Their median is 46, and 46 + 0.5 rounds to 47. Half of the
+        // interval is 1 packet, and 1 ms at 1000 packets/s, which is 1 packet.
+        let Losses { buffer, random } = waits.judge(&exact(12e6), &rtt, 12_000.0);
+        let buffer = buffer.known().expect("a full buffer");
+        assert_eq!(buffer.value, 47.0);
+        assert!((buffer.low - 45.0).abs() < 1e-9 && (buffer.high - 49.0).abs() < 1e-9, "{buffer:?}");
+        assert_eq!(random.known().expect("a probability").value, 0.0);
+    }
+}

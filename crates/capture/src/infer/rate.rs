@@ -180,11 +180,11 @@ fn busy_gaps(traces: &[&PacketTrace]) -> Vec<Gap> {
 
 /// Whether every packet that `ack` newly reports was at the bottleneck before the previous packet left it.
 ///
-/// If the bottleneck was busy for the whole gap, each packet takes its share of the gap there. The packet
-/// before the first one released the acknowledgement `previous`; so a packet arrived early enough if its
-/// transmission time plus the shortest round trip lies before `previous` plus the shares of the packets in
-/// between, with half its own share as margin for noise. (Its own round trip is no criterion, since a delayed
-/// ACK lengthens it.) A packet sent twice, or a step of the capture's clock, does not qualify.
+/// If the bottleneck was busy for the whole gap, each packet takes its share of the gap there. The packet before the first
+/// one released the acknowledgement `previous`. A packet arrived early enough if its transmission time plus the shortest
+/// round trip lies before `previous` plus the shares of the packets in between. Half of its own share is a margin for noise.
+/// (Its own round trip is no criterion, since a delayed ACK lengthens it.) A packet sent twice, or a step of the capture's
+/// clock, does not qualify.
 fn busy_since(previous: &CapturedAck, ack: &CapturedAck, trace: &PacketTrace, min_rtt: f64) -> bool {
     /// More segments than any receiver collects before it acknowledges; a cumulative ACK after lost ACKs has
     /// more.
@@ -235,4 +235,86 @@ fn best_round(trace: &PacketTrace) -> Option<f64> {
     // with a stepped clock the span may be longer by a step at either end
     let took = span.as_secs_f64() + 2.0 * trace.clock_step.as_secs_f64();
     (span.0 > 0).then(|| most as f64 * 8.0 / took)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flows::Epoch;
+    use crate::packet_trace::Piece;
+    use firstflight_contract::Nanos;
+
+    #[test]
+    fn half_of_the_interval_is_the_root_of_three_squares() {
+        let train = |bit_s: f64| Train { bit_s, seconds: 1.0, run_seconds: 0.1, error: 0.01 };
+        let trains = [98e6, 99e6, 101e6, 102e6].map(train);
+        // The four trains have a median distance of 1 Mbit/s. In Mbit/s: trains 1.96 x 1.2533 x 1.4826 / 2 = 1.820980,
+        // slopes 1.96 x 100 x 0.01 / 2 = 0.98, edges 100 x 1 ms / 100 ms = 1. Root of the sum of squares: 2.297034.
+        let half = half_width(&trains, 1e-3, 100e6);
+        assert!((half / 1e6 - 2.297_034).abs() < 1e-5, "{half}");
+    }
+
+    fn ack(at: Nanos, wire: u64, pieces: (u32, u32)) -> CapturedAck {
+        CapturedAck {
+            at,
+            ack: wire,
+            bytes: wire,
+            wire,
+            pieces: Some(pieces),
+            flight: 0,
+            window: None,
+            ip_len: 40,
+            pure: true,
+            disordered: false,
+            marked: false,
+            epoch: Epoch::MIN,
+        }
+    }
+
+    /// A full packet that was sent and reported at these times.
+    fn piece(sent: Nanos, delivered: Nanos) -> Piece {
+        Piece {
+            sent,
+            sent_by: sent,
+            start: 0,
+            len: 1460,
+            wire: 1500,
+            resent: 0,
+            resent_at: Nanos::ZERO,
+            resent_stamp: None,
+            delivered,
+            spurious: false,
+            prompt: true,
+            epoch: Some(Epoch::MIN),
+        }
+    }
+
+    #[test]
+    fn packets_that_an_earlier_ack_reported_do_not_count_for_the_busy_time() {
+        // The first packet was retransmitted and reported by SACK before. The second waited 90 of 51 ms.
+        let ms = Nanos::from_millis;
+        let pieces = vec![Piece { resent: 1, ..piece(ms(1), ms(100)) }, piece(ms(10), ms(101))];
+        let trace = PacketTrace { pieces, ..PacketTrace::default() };
+        let (previous, next) = (ack(ms(100), 1500, (0, 0)), ack(ms(101), 1500, (0, 1)));
+        assert!(busy_since(&previous, &next, &trace, 0.05));
+        assert!(!busy_since(&previous, &next, &trace, 0.095), "sent 5 ms too late for a packet of 1 ms");
+    }
+
+    #[test]
+    fn a_round_trip_of_zero_has_no_rate() {
+        let ms = Nanos::from_millis;
+        let acks = vec![ack(ms(1), 1500, (0, 0)), ack(ms(2), 1500, (1, 1))];
+        let with = |sent: Nanos| {
+            let pieces = vec![piece(sent, ms(1))];
+            best_round(&PacketTrace {
+                pieces,
+                acks: acks.clone(),
+                clock_step: ms(1),
+                ..PacketTrace::default()
+            })
+        };
+        assert_eq!(with(ms(1)), None);
+        // 1500 bytes in a round trip of 1 ms and two steps of the clock.
+        assert!((with(ms(0)).expect("a rate") - 4e6).abs() < 1.0);
+    }
 }

@@ -132,3 +132,17 @@ fn queue_ran_empty(trace: &PacketTrace, rate: f64) -> bool {
         gap > 1.5 * service && newest.and_then(Piece::rtt).is_some_and(|rtt| near(rtt, service))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_widen_the_interval_at_a_known_rate_too() {
+        // Without packets only the hosts and the stamps count. Below: 1 % of 100 ms and 300 us. Above: 100 us.
+        let exact = Estimate { value: 1e7, low: 1e7, high: 1e7, how: String::new() };
+        let found = interval(0.1, None, &Inferred::Known(exact), &[]);
+        assert!((found.low - 0.0987).abs() < 1e-12, "{found:?}");
+        assert!((found.high - 0.1001).abs() < 1e-12, "{found:?}");
+    }
+}

@@ -97,4 +97,11 @@ mod tests {
         assert!((chance_of_at_least(10, 10, 0.5) - 1.0 / 1024.0).abs() < 1e-12);
         assert_eq!(chance_of_at_least(3, 10, 0.5), 1.0);
     }
+
+    #[test]
+    fn values_of_unequal_weights_count_as_fewer() {
+        // Kish: (1 + 2 + 3)^2 / (1 + 4 + 9).
+        let count = effective_count(&[(7.0, 1.0), (7.0, 2.0), (7.0, 3.0)]);
+        assert!((count - 18.0 / 7.0).abs() < 1e-12, "{count}");
+    }
 }
