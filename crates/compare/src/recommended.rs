@@ -59,7 +59,7 @@ pub(crate) fn no_answer(path_unknown: bool, unlike: Option<f64>, departure: Opti
     ))
 }
 
-/// What is asked of a recommendation.
+/// Question that a recommendation answers.
 pub(crate) struct Question<'a> {
     /// The candidates that were compared.
     candidates: &'a [Candidate],
@@ -168,8 +168,8 @@ fn for_all_sizes(results: &[SchemeResult], sizes: &[u64], question: &Question<'_
     })
 }
 
-/// The candidates that could be recommended at each of `sizes`, ascending, for all of them together if there are several, and in the answer,
-/// which weighs the sizes and has candidates of this stack only.
+/// The candidates that could be recommended at each of `sizes`, ascending. Several sizes have one more contest for all
+/// together. The last contest is that of the answer: the answer weighs the sizes and has candidates of this stack only.
 pub(crate) fn contests(
     results: &[SchemeResult],
     sizes: &[u64],
