@@ -36,4 +36,4 @@ pub use output::{Folder, OutputError, discard_on_panic, discard_unfinished};
 pub use page::{DRAWING_JS, REPORT_FILE, Sections, UPLOT_JS, html, licences, style};
 pub use policy::policy;
 pub use table::{Colour, table};
-pub use trace::{Vantage, pcapng, qlog, stage_logs, stage_traces};
+pub use trace::{Vantage, pcapng, qlog, stage_logs, stage_traces, trace_files};

@@ -5,8 +5,9 @@ mod pcapng;
 mod qlog;
 
 use std::collections::BTreeSet;
+use std::io;
 
-use firstflight_hosts::trace::record::Recording;
+use firstflight_hosts::trace::record::{FlowRecording, Recording};
 
 use crate::output::{Folder, OutputError};
 pub use pcapng::pcapng;
@@ -33,9 +34,32 @@ pub fn stage_logs(
     recording: &Recording,
     vantage: Vantage<'_>,
 ) -> Result<(), OutputError> {
+    for (name, flow) in logs(recording) {
+        folder.stage(&format!("{place}{name}"), |file| qlog(recording, flow, vantage, file))?;
+    }
+    Ok(())
+}
+
+/// Name and content of each file of [`stage_traces`].
+///
+/// # Errors
+/// None, as memory takes every write; the writers of files have them.
+pub fn trace_files(recording: &Recording) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let mut files = vec![(format!("{}.pcapng", file_name(&recording.name)), vec![])];
+    pcapng(recording, &mut files[0].1)?;
+    for (name, flow) in logs(recording) {
+        let mut content = vec![];
+        qlog(recording, flow, Vantage::SIMULATOR, &mut content)?;
+        files.push((name, content));
+    }
+    Ok(files)
+}
+
+/// Name of the qlog file of each connection.
+fn logs(recording: &Recording) -> impl Iterator<Item = (String, &FlowRecording)> {
     let run = file_name(&recording.name);
     let mut taken = BTreeSet::new();
-    for flow in &recording.flows {
+    recording.flows.iter().map(move |flow| {
         let mut name = run.clone();
         if recording.flows.len() > 1 {
             name = format!("{run}.{}", file_name(&flow.name));
@@ -44,9 +68,8 @@ pub fn stage_logs(
                 name.push('_');
             }
         }
-        folder.stage(&format!("{place}{name}.sqlog"), |file| qlog(recording, flow, vantage, file))?;
-    }
-    Ok(())
+        (format!("{name}.sqlog"), flow)
+    })
 }
 
 /// `name` with only the characters that every file system accepts; `_` replaces the others.
