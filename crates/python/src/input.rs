@@ -7,10 +7,11 @@ use firstflight::capture::Capture;
 use firstflight::results::InputFile;
 use firstflight::scheme::Schemes;
 use firstflight::{Error, Input, PathValues, Progress, files};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
+use crate::error::raised;
+use crate::quantity::of_type;
 use crate::scenario::Scenario;
 
 /// An input that is not read yet.
@@ -33,7 +34,8 @@ impl Given {
         if input.is_instance_of::<PyList>() || input.is_instance_of::<PyTuple>() {
             let names = input.try_iter()?.map(|name| named(&name?)).collect::<PyResult<Vec<_>>>()?;
             if names.is_empty() {
-                return Err(PyTypeError::new_err("an empty list of inputs; expected at least one capture"));
+                let empty = Error::invalid("an empty list").at_key("input");
+                return Err(raised(empty.expecting("at least one capture")));
             }
             return Ok(Self::Named(names));
         }
@@ -80,9 +82,7 @@ fn unplaced(error: Error) -> Error {
 
 fn named(name: &Bound<'_, PyAny>) -> PyResult<OsString> {
     name.extract::<PathBuf>().map(PathBuf::into_os_string).map_err(|_| {
-        let found = name.get_type().to_string();
-        PyTypeError::new_err(format!(
-            "an input of type {found}; expected a Scenario, the name of a preset, a path, or a list of paths of captures"
-        ))
+        let expected = "a Scenario, the name of a preset, a path, or a list of paths of captures";
+        raised(of_type(name, expected).at_key("input"))
     })
 }

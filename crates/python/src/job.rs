@@ -1,10 +1,13 @@
 //! Work in a thread of its own: the calling thread, without the lock of the interpreter, waits for it, shows its progress and
 //! hears the interrupt of the keyboard.
+//!
+//! A fork has none of its parent's threads. Work in a forked process therefore has a pool of its own for each call: rayon's common
+//! pool would wait for ever for the threads that the parent has started.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
+use std::{process, thread};
 
 use firstflight::{Error, Progress, Stoppable};
 use pyo3::exceptions::PyRuntimeError;
@@ -71,7 +74,7 @@ impl Job {
             let worker = scope.spawn(|| {
                 // Also after a panic.
                 let _ended = Ended(self);
-                if self.calls_python.load(Ordering::Relaxed) { alone(work) } else { work() }
+                if self.calls_python.load(Ordering::Relaxed) { alone(work) } else { on_all_cores(work) }
             });
             let heard = self.watch(py, progress);
             if heard.is_err() {
@@ -118,6 +121,22 @@ fn alone<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, E
     let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
     let pool = pool.map_err(|error| Error::invalid(error.to_string()))?;
     Python::attach(|py| py.detach(|| pool.install(work)))
+}
+
+/// The process that uses rayon's common pool: the first one that works. 0 is none yet.
+static COMMON: AtomicU32 = AtomicU32::new(0);
+
+/// Does the work with threads of this process.
+fn on_all_cores<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    let own = process::id();
+    // An atomic and no lock: a lock that another thread holds during the fork would stay locked.
+    match COMMON.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed) {
+        Err(common) if common != own => {
+            let pool = ThreadPoolBuilder::new().build();
+            pool.map_err(|error| Error::invalid(error.to_string()))?.install(work)
+        }
+        _ => work(),
+    }
 }
 
 /// Reports the end of the work when it is dropped.

@@ -12,6 +12,7 @@ mod events;
 mod input;
 mod job;
 mod outcome;
+mod quantity;
 mod scenario;
 mod scheme;
 mod study;
@@ -26,11 +27,13 @@ mod _firstflight {
     #[pymodule_export]
     use crate::outcome::Outcome;
     #[pymodule_export]
-    use crate::scenario::{Scenario, presets};
+    use crate::quantity::quantity;
     #[pymodule_export]
-    use crate::study::{algorithms, compare, infer, run, signals};
+    use crate::scenario::{Scenario, in_toml, presets};
+    #[pymodule_export]
+    use crate::study::{algorithms, compare, infer, profiles, run, signals};
     #[pymodule_export]
     use crate::sweep::sweep;
     #[pymodule_export]
-    use crate::table::{Column, Table};
+    use crate::table::{Column, Rows, Table};
 }

@@ -10,19 +10,21 @@ use firstflight_document::file;
 use firstflight_scenario::limits;
 use firstflight_scenario::parse_in;
 use firstflight_scenario::scheme::BUILT_IN;
-use pyo3::exceptions::{PyFileNotFoundError, PyTypeError};
+use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 use toml::{Table, Value};
 
 use crate::error::raised;
+use crate::quantity::{complete, completed, number, of_type};
 
 /// An experiment: a path or a graph of links, flows, cross traffic.
 ///
 /// Scenario(source, **keys) takes a text in TOML, the path of a scenario file, the name of a path preset or another scenario, and
 /// keys of the format that replace those of the source: Scenario("cable", path={"rtt": "80 ms"}, flow=[{"size": "300 KB"}]).
 /// Tables are merged, key by key; lists and values are replaced. Without a source, the keys are the scenario. Quantities are texts
-/// with their unit, as in a file: "40 Mbit/s", "100 ms", "300 KB".
+/// with their unit, as in a file: "40 Mbit/s", "100 ms", "300 KB". Numbers are bit/s, seconds and bytes: path={"rate": 40e6,
+/// "rtt": 0.1}. Finer values are rounded to whole bit/s, nanoseconds and bytes. Shares may be percentages: "1%".
 ///
 /// Raises firstflight.Error with file, line, key and value if the scenario is invalid, FileNotFoundError if there is no such file.
 #[pyclass(frozen, module = "firstflight")]
@@ -31,7 +33,7 @@ pub struct Scenario {
     text: String,
     /// Name of the file in errors.
     file: String,
-    /// Folder of the file: names of other files are relative to it.
+    /// Absolute path of the file's folder: names of other files are relative to it.
     folder: Option<PathBuf>,
     loaded: Loaded,
     preset: Option<&'static Preset>,
@@ -56,7 +58,9 @@ impl Scenario {
             )),
             (base, Some(keys)) => {
                 let mut table = base.as_ref().map_or(Ok(Table::new()), Scenario::table)?;
-                merge(&mut table, table_of(keys)?);
+                let mut own = table_of(keys)?;
+                complete(&mut own).map_err(raised)?;
+                merge(&mut table, own);
                 let (file, folder) = base.map_or(("scenario".into(), None), |base| (base.file, base.folder));
                 Self::read(table.to_string(), file, folder, None)
             }
@@ -97,12 +101,17 @@ impl Scenario {
     #[pyo3(signature = (keys: "collections.abc.Mapping[str, object]"))]
     fn replace(&self, keys: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut point = Point { name: String::new(), x: None, set: BTreeMap::new(), remove: vec![] };
-        for item in keys.call_method0("items")?.try_iter()? {
-            let (key, value): (String, Bound<'_, PyAny>) = item?.extract()?;
+        let items = keys.call_method0("items").map_err(|_| {
+            raised(of_type(keys, "a mapping such as {\"path.rate\": \"20 Mbit/s\"}").at_key("keys"))
+        })?;
+        for item in items.try_iter()? {
+            let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+            let named: PyResult<String> = key.extract();
+            let key = named.map_err(|_| raised(of_type(&key, "a text as the name of a key")))?;
             match value.is_none() {
                 true => point.remove.push(key),
                 false => {
-                    let value = value_of(&value, &key)?;
+                    let value = completed(&key, value_of(&value, &key)?).map_err(raised)?;
                     point.set.insert(key, value);
                 }
             }
@@ -150,13 +159,23 @@ impl Scenario {
         u64::from_str_radix(&hash[..16], 16).expect("a hash is hexadecimal")
     }
 
-    /// Scenarios are sent to other processes as their text; one that names other files cannot be.
-    #[pyo3(signature = () -> "tuple[object, tuple[str, ...]]")]
+    /// The scenario that another process sent. Raises firstflight.Error if a trace is not in its folder here.
+    #[staticmethod]
+    #[pyo3(signature = (text, name, folder: "str | os.PathLike[str] | None"))]
+    fn restored(text: String, name: String, folder: Option<PathBuf>) -> PyResult<Self> {
+        Self::read(text, name, folder, None)
+    }
+
+    /// Scenarios go to other processes as their text, with the folder of the file: traces are read again, from there.
+    #[pyo3(signature = () -> "tuple[object, tuple[object, ...]]")]
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let class = py.get_type::<Self>();
         match &self.preset {
             Some(preset) => Ok((class.getattr("preset")?, PyTuple::new(py, [preset.name])?)),
-            None => Ok((class.getattr("from_text")?, PyTuple::new(py, [&self.text, &self.file])?)),
+            None => {
+                let state = (&self.text, &self.file, &self.folder).into_pyobject(py)?;
+                Ok((class.getattr("restored")?, state))
+            }
         }
     }
 }
@@ -169,6 +188,8 @@ impl Scenario {
         preset: Option<&'static Preset>,
     ) -> PyResult<Self> {
         let loaded = parse_in(folder.as_deref(), &text, &file, BUILT_IN).map_err(raised)?;
+        // The folder stays the same when the process changes its own.
+        let folder = folder.map(|folder| std::path::absolute(Path::new(".").join(folder))).transpose()?;
         Ok(Self { text, file, folder, loaded, preset })
     }
 
@@ -187,10 +208,8 @@ impl Scenario {
             };
         }
         let path = source.extract::<PathBuf>().map_err(|_| {
-            let found = source.get_type().to_string();
-            PyTypeError::new_err(format!(
-                "a scenario of type {found}; expected a text in TOML, a path, the name of a preset, or a Scenario"
-            ))
+            let expected = "a text in TOML, a path, the name of a preset, or a Scenario";
+            raised(of_type(source, expected).at_key("scenario"))
         })?;
         Self::from_file(path)
     }
@@ -249,7 +268,8 @@ fn merge(table: &mut Table, other: Table) {
 
 fn table_of(keys: &Bound<'_, PyDict>) -> PyResult<Table> {
     let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-        let key: String = key.extract()?;
+        let named: PyResult<String> = key.extract();
+        let key = named.map_err(|_| raised(of_type(&key, "a text as the name of a key")))?;
         let value = value_of(&value, &key)?;
         Ok((key, value))
     };
@@ -266,10 +286,8 @@ pub(crate) fn value_of(value: &Bound<'_, PyAny>, key: &str) -> PyResult<Value> {
         return Ok(Value::String(text.to_string()));
     }
     if value.is_instance_of::<PyInt>() {
-        return Ok(Value::Integer(value.extract()?));
-    }
-    if value.is_instance_of::<PyFloat>() {
-        return Ok(Value::Float(value.extract()?));
+        let large = |_| Error::invalid("a number above 9223372036854775807 or below its negative");
+        return Ok(Value::Integer(value.extract().map_err(|why: PyErr| raised(large(why).at_key(key)))?));
     }
     if let Ok(table) = value.cast::<PyDict>() {
         return Ok(Value::Table(table_of(table)?));
@@ -278,10 +296,22 @@ pub(crate) fn value_of(value: &Bound<'_, PyAny>, key: &str) -> PyResult<Value> {
         let items = value.try_iter()?.map(|item| value_of(&item?, key));
         return Ok(Value::Array(items.collect::<PyResult<_>>()?));
     }
-    let found = value.get_type().name()?;
-    Err(PyTypeError::new_err(format!(
-        "{key}: a value of type {found}; expected a text such as \"40 Mbit/s\", a number, a bool, a list or a dict"
-    )))
+    // Also scalars of numpy: whole numbers have an index, others are floats.
+    if let (Ok(index), Some(_)) = (value.call_method0("__index__"), number(value)) {
+        return value_of(&index, key);
+    }
+    if let Some(number) = number(value) {
+        return Ok(Value::Float(number));
+    }
+    let expected = "a text such as \"40 Mbit/s\", a number, a bool, a list or a dict";
+    Err(raised(of_type(value, expected).at_key(key)))
+}
+
+/// A value of a key with its tables, `path.rate`, in TOML. Raises firstflight.Error with the key if it is no value of a scenario.
+#[pyfunction]
+#[pyo3(signature = (key, value: "object"))]
+pub fn in_toml(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(completed(key, value_of(value, key)?).map_err(raised)?.to_string())
 }
 
 /// Names of the path presets.

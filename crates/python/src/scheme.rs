@@ -13,13 +13,13 @@ use firstflight::scheme::{
 use firstflight::{Candidate, Error, Profile};
 use firstflight_bpf::KernelScheme;
 use firstflight_document::quoted;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
 use crate::error::raised;
 use crate::events;
 use crate::job::{Job, held};
+use crate::quantity::of_type;
 
 /// A class in Python as a scheme. Every connection has an object of its own.
 pub(crate) struct PythonScheme {
@@ -151,11 +151,8 @@ impl Chosen {
                 continue;
             }
             if scheme.is_none() || scheme.getattr_opt("on_ack")?.is_none() {
-                let found = scheme.get_type().name()?;
-                return Err(PyTypeError::new_err(format!(
-                    "a scheme of type {found}; expected a chain of labels such as \"slow-start+cubic\", or a class with label, \
-                     on_ack and on_congestion"
-                )));
+                let expected = "a chain of labels such as \"slow-start+cubic\", or a class with label, on_ack and on_congestion";
+                return Err(raised(of_type(scheme, expected).at_key("schemes")));
             }
             let made = listing(Attributes::read(scheme)?);
             let Info { label, role, .. } = made.info;

@@ -1,7 +1,10 @@
 //! Runs, comparisons and inferences.
 
+use std::ffi::CString;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
+use firstflight::Host;
 use firstflight::memory;
 use firstflight::quantity::{parse_bytes, parse_time};
 use firstflight::scheme::Nanos;
@@ -9,12 +12,13 @@ use firstflight::{
     Compare, Error, Input, Limits, Made, PathValues, Profile, Run, inferred_path, parse_share, parse_size,
 };
 use firstflight_document::quoted;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 use crate::error::raised;
 use crate::input::Given;
 use crate::job::Job;
-use crate::outcome::{Kind, Outcome};
+use crate::outcome::{Kind, Outcome, Packets};
 use crate::scenario::Scenario;
 use crate::scheme::{self, Chosen};
 
@@ -40,17 +44,23 @@ pub fn run(
         schemes.map(|schemes| Chosen::read(&schemes, avoidance, &job)?.with_objects(&bpf)).transpose()?;
     let mut loaded = scenario.loaded().clone();
     let host = job.host();
+    if loaded.scenario.flows.is_empty() && loaded.scenario.udp.is_empty() {
+        let example = "a flow, such as Scenario(source, flow=[{\"size\": \"3 MB\"}]); compare() needs none";
+        return Err(raised(Error::invalid("the scenario has no traffic to run").expecting(example)));
+    }
+    if let Some(chosen) = &chosen {
+        // The values of the keys are then no longer those of the file.
+        loaded = loaded.scenario.into();
+        give(&mut loaded.scenario, chosen).map_err(raised)?;
+    }
+    // A scheme in Python may draw random numbers of its own.
+    if replications > 1 && !job.calls_python.load(Ordering::Relaxed) && !host.draws(&loaded.scenario) {
+        let why = CString::new(format!(
+            "replications = {replications}: nothing in the scenario is random, so that all runs are the same"
+        ))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &why, 2)?;
+    }
     let kind = job.wait(py, progress, || {
-        if loaded.scenario.flows.is_empty() && loaded.scenario.udp.is_empty() {
-            let example =
-                "a flow, such as Scenario(source, flow=[{\"size\": \"3 MB\"}]); compare() needs none";
-            return Err(Error::invalid("the scenario has no traffic to run").expecting(example));
-        }
-        if let Some(chosen) = &chosen {
-            // The values of the keys are then no longer those of the file.
-            loaded = loaded.scenario.into();
-            give(&mut loaded.scenario, chosen)?;
-        }
         let mut run = Run::of(loaded)
             .replications(count(replications)?)
             .grid(interval(grid)?)
@@ -66,7 +76,8 @@ pub fn run(
         let Made { result, samples, recording } = run.execute_observed(trace, trace)?;
         let result = Box::new(result);
         chosen.as_ref().map_or(Ok(()), Chosen::check)?;
-        Ok(Kind::Run { result, samples, recording })
+        let packets = Packets::Recorded(recording.into_iter().collect());
+        Ok(Kind::Run { result, samples, packets })
     })?;
     Ok(Outcome(kind))
 }
@@ -159,7 +170,7 @@ pub fn compare(
         let report = Box::new(compare.execute()?);
         let recordings = if trace { compare.recordings(&report)? } else { vec![] };
         chosen.check()?;
-        Ok(Kind::Comparison { report, recordings })
+        Ok(Kind::Comparison { report, packets: Packets::Recorded(recordings) })
     })?;
     Ok(Outcome(kind))
 }
@@ -186,6 +197,12 @@ pub fn infer(
 #[pyfunction]
 pub fn algorithms() -> PyResult<String> {
     serde_json::to_string(&firstflight::algorithms()).map_err(raised)
+}
+
+/// Names of the stack profiles, as the keyword profile takes them.
+#[pyfunction]
+pub fn profiles() -> Vec<&'static str> {
+    Profile::WORDS.to_vec()
 }
 
 /// Names of the signals that a scheme may need.

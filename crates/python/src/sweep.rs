@@ -1,26 +1,30 @@
 //! Sweeps in memory.
 
-use firstflight::sweep::{Axis, FactorColumn, Point, Sweep, assign};
+use std::collections::BTreeMap;
+
+use firstflight::sweep::{Axis, FactorColumn, Point, Sweep, assign, leading_number};
 use firstflight::{Candidate, Error, Loaded, Profile, Progress, Run};
-use firstflight_results::{SweepRow, Table};
+use firstflight_results::{SweepRow, Table, Value};
 use firstflight_scenario::{Network, Source};
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use serde::Serialize;
 
 use crate::error::raised;
 use crate::job::Job;
-use crate::outcome::{Kind, Outcome};
+use crate::outcome::{self, Kind, Outcome};
+use crate::quantity::completed;
 use crate::scenario::{Scenario, value_of};
 use crate::scheme::Chosen;
 use crate::study::{bytes, count, profile_of, size};
 
 /// Runs a scenario at every combination of the values of keys. firstflight.sweep is the function for users.
 #[pyfunction]
-#[pyo3(signature = (factors: "collections.abc.Mapping[str, collections.abc.Sequence[object]]", *, base, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", sizes = None, profile = "linux", replications = 1, seed = None, memory = None, progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
+#[pyo3(signature = (factors: "list[tuple[list[str], list[list[object]]]]", *, base, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", sizes = None, profile = "linux", replications = 1, seed = None, memory = None, progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn sweep(
     py: Python<'_>,
-    factors: &Bound<'_, PyAny>,
+    factors: Vec<Factor<'_>>,
     base: PyRef<'_, Scenario>,
     schemes: Option<Vec<Bound<'_, PyAny>>>,
     avoidance: &str,
@@ -32,21 +36,21 @@ pub fn sweep(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
     let job = Job::default();
-    let axes = axes(factors)?;
+    let axes = axes(&factors)?;
     let chosen = schemes.map(|schemes| Chosen::read(&schemes, avoidance, &job)).transpose()?;
     let base: &Scenario = &base;
     let host = job.host();
-    let table = job.wait(py, progress, || {
+    let rows = job.wait(py, progress, || {
         let limit = bytes(memory)?;
         let mut sweep = base.sweep()?.memory(limit);
         for axis in &axes {
             sweep = sweep.crossed(axis.clone());
         }
-        let columns = FactorColumn::of_axes(&axes).map_err(|error| sweep.at(&[], error))?;
+        // Two keys of one column are refused before the first run.
+        FactorColumn::of_axes(&axes).map_err(|error| sweep.at(&[], error))?;
         let profile = profile_of(profile)?;
         let stack = base.loaded().scenario.flows.first().map_or(profile, |flow| flow.profile);
         let plan = Plan {
-            columns,
             schemes: match &chosen {
                 Some(chosen) => chosen.candidates(stack)?.into_iter().map(Some).collect(),
                 None => vec![None],
@@ -57,7 +61,7 @@ pub fn sweep(
             },
             profile,
             sweep,
-            axes,
+            axes: &axes,
         };
         let replications = count(replications)?;
         let tasks = plan.tasks(base)?;
@@ -77,37 +81,41 @@ pub fn sweep(
         }
         job.begin("runs", tasks.len() as u64);
         let rows = tasks.par_iter().with_max_len(1).map(run);
-        let rows: Vec<SweepRow> = rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-        Ok(plan.table(rows))
+        Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     })?;
-    Ok(Outcome(Kind::Sweep(table)))
+    Ok(Outcome(Kind::Sweep { axes, rows }))
 }
 
-/// The axes of factors, in the order of the mapping.
-fn axes(factors: &Bound<'_, PyAny>) -> PyResult<Vec<Axis>> {
-    let mut axes = vec![];
-    for item in factors.call_method0("items")?.try_iter()? {
-        let (key, values): (String, Vec<Bound<'_, PyAny>>) = item?.extract()?;
-        let point = |value: &Bound<'_, PyAny>| {
-            let value = value_of(value, &key)?;
-            let name = value.as_str().map_or_else(|| value.to_string(), Into::into);
-            Ok(Point { name, x: None, set: [(key.clone(), value)].into(), remove: vec![] })
+/// Keys that vary together, and the values of all of them at each point.
+type Factor<'py> = (Vec<String>, Vec<Vec<Bound<'py, PyAny>>>);
+
+/// The axes of factors.
+fn axes(factors: &[Factor<'_>]) -> PyResult<Vec<Axis>> {
+    let axis = |(keys, points): &Factor<'_>| {
+        let name = keys.join(", ");
+        let point = |values: &Vec<Bound<'_, PyAny>>| {
+            let value = |(key, value): (&String, &Bound<'_, PyAny>)| {
+                completed(key, value_of(value, key)?).map_err(raised)
+            };
+            let values = keys.iter().zip(values).map(value).collect::<PyResult<Vec<_>>>()?;
+            let shown = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), Into::into);
+            let name = values.iter().map(shown).collect::<Vec<String>>().join(", ");
+            let set = keys.iter().cloned().zip(values).collect();
+            Ok(Point { x: leading_number(&name), name, set, remove: vec![] })
         };
-        let points = values.iter().map(point).collect::<PyResult<Vec<_>>>()?;
+        let points = points.iter().map(point).collect::<PyResult<Vec<_>>>()?;
         if points.is_empty() {
-            return Err(raised(Error::invalid("no value").at_key(&key).expecting("at least one")));
+            return Err(raised(Error::invalid("no value").at_key(name).expecting("at least one")));
         }
-        axes.push(Axis { name: key.clone(), title: key, points });
-    }
-    Ok(axes)
+        Ok(Axis { name: name.clone(), title: name, points })
+    };
+    factors.iter().map(axis).collect()
 }
 
 /// A sweep with everything that it varies.
-struct Plan {
+struct Plan<'a> {
     sweep: Sweep,
-    axes: Vec<Axis>,
-    /// One for each axis, which has one key.
-    columns: Vec<FactorColumn>,
+    axes: &'a [Axis],
     schemes: Vec<Option<Candidate>>,
     sizes: Vec<Option<u64>>,
     profile: Profile,
@@ -123,7 +131,7 @@ struct Task {
     flow: String,
 }
 
-impl Plan {
+impl Plan<'_> {
     /// All tasks, the last axis the fastest, then the schemes, then the sizes.
     fn tasks(&self, base: &Scenario) -> Result<Vec<Task>, Error> {
         let mut tasks = vec![];
@@ -155,28 +163,63 @@ impl Plan {
 
     /// Name of the point of a cell on each axis.
     fn point(&self, cell: usize) -> Vec<String> {
-        self.places(cell).iter().zip(&self.axes).map(|(&at, axis)| axis.points[at].name.clone()).collect()
+        places(self.axes, cell)
+            .iter()
+            .zip(self.axes)
+            .map(|(&at, axis)| axis.points[at].name.clone())
+            .collect()
     }
+}
 
-    /// Index of a cell on each axis.
-    fn places(&self, mut cell: usize) -> Vec<usize> {
-        let mut places = vec![0; self.axes.len()];
-        for (place, axis) in places.iter_mut().zip(&self.axes).rev() {
-            *place = cell % axis.points.len();
-            cell /= axis.points.len();
-        }
-        places
+/// Index of a cell on each axis.
+fn places(axes: &[Axis], mut cell: usize) -> Vec<usize> {
+    let mut places = vec![0; axes.len()];
+    for (place, axis) in places.iter_mut().zip(axes).rev() {
+        *place = cell % axis.points.len();
+        cell /= axis.points.len();
     }
+    places
+}
 
-    /// The table of the rows, with a column for each factor.
-    fn table(&self, rows: Vec<SweepRow>) -> Table {
-        let places: Vec<Vec<usize>> = rows.iter().map(|row| self.places(row.cell as usize)).collect();
-        let factors = self.columns.iter().zip(&self.axes).enumerate().map(|(index, (factor, axis))| {
+/// The table of the rows, with a column for each key of the axes.
+pub(crate) fn table(axes: &[Axis], rows: Vec<SweepRow>) -> Table {
+    let mut columns = FactorColumn::of_axes(axes).expect("the sweep has checked its columns").into_iter();
+    let places: Vec<Vec<usize>> = rows.iter().map(|row| places(axes, row.cell as usize)).collect();
+    let mut factors = vec![];
+    for (index, axis) in axes.iter().enumerate() {
+        for factor in columns.by_ref().take(axis.points[0].set.len()) {
             let cell = |places: &Vec<usize>| factor.cell(&axis.points[places[index]].set[&factor.key]);
-            (factor.column.clone(), places.iter().map(cell).collect())
-        });
-        let factors = factors.collect();
-        Table::of_sweep(rows, factors)
+            factors.push((factor.column.clone(), places.iter().map(cell).collect()));
+        }
+    }
+    Table::of_sweep(rows, factors)
+}
+
+/// The JSON object of a sweep: the keys of its factors, and a row for each run with the columns of the table.
+pub(crate) fn json(axes: &[Axis], rows: &[SweepRow]) -> PyResult<String> {
+    #[derive(Serialize)]
+    struct Object<'a> {
+        factors: Vec<&'a String>,
+        rows: Vec<BTreeMap<&'a str, serde_json::Value>>,
+    }
+    let table = table(axes, rows.to_vec());
+    let row = |at: usize| {
+        let cells = table.columns.iter().zip(&table.values);
+        cells.map(|(column, values)| (column.name.as_str(), plain(&values[at]))).collect()
+    };
+    let factors = axes.iter().flat_map(|axis| axis.points[0].set.keys()).collect();
+    outcome::json(&Object { factors, rows: (0..table.rows()).map(row).collect() })
+}
+
+fn plain(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(flag) => (*flag).into(),
+        Value::Unsigned(number) => (*number).into(),
+        Value::Real(number) => (*number).into(),
+        Value::Text(text) => text.as_str().into(),
+        Value::Unsigneds(numbers) => numbers.clone().into(),
+        Value::Reals(numbers) => numbers.clone().into(),
     }
 }
 

@@ -1,17 +1,22 @@
 //! Tables of results as Arrow, through the PyCapsule interface.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, StructArray};
-use firstflight_results::{Kind, arrow};
+use firstflight_results::{Kind, Range, Value, arrow};
+use pyo3::exceptions::{PyImportError, PyStopIteration};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
 use crate::error::raised;
+use crate::job::held;
 
 /// A column of a table.
 #[pyclass(frozen, module = "firstflight")]
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct Column {
     /// Name, with the unit as its last word where it has one.
     #[pyo3(get)]
@@ -35,6 +40,12 @@ impl Column {
     fn __repr__(&self) -> String {
         let Self { name, kind, doc, .. } = self;
         format!("<Column {name}: {kind}. {doc}>")
+    }
+}
+
+impl Column {
+    fn parts(&self) -> (&str, &str, &str, &str, bool) {
+        (&self.name, self.kind, self.unit, &self.doc, self.nullable)
     }
 }
 
@@ -62,6 +73,14 @@ impl Table {
         let batch = arrow::record_batch(of).map_err(raised)?;
         Ok(Self { name: of.name, columns: of.columns.iter().map(column).collect(), batch })
     }
+
+    fn row<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (column, array) in self.columns.iter().zip(self.batch.columns()) {
+            dict.set_item(&column.name, value(py, array, at)?)?;
+        }
+        Ok(dict)
+    }
 }
 
 #[pymethods]
@@ -78,18 +97,103 @@ impl Table {
         self.columns.clone()
     }
 
+    /// Names of the columns, in order.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.columns.iter().map(|column| column.name.clone()).collect()
+    }
+
+    /// The first rows, 5 unless another number is given, as a table.
+    #[pyo3(signature = (rows = 5))]
+    fn head(&self, rows: usize) -> Self {
+        let batch = self.batch.slice(0, rows.min(self.batch.num_rows()));
+        Self { name: self.name, columns: self.columns.clone(), batch }
+    }
+
+    /// The values of a column as Python values: table["completion_s"]. Raises firstflight.Error with the nearest name.
+    fn __getitem__<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Vec<Option<Bound<'py, PyAny>>>> {
+        let Some(at) = self.columns.iter().position(|it| it.name == column) else {
+            let names = self.columns.iter().map(|it| it.name.as_str());
+            return Err(raised(firstflight::Error::unknown_name("column", column, names)));
+        };
+        (0..self.batch.num_rows()).map(|row| value(py, self.batch.column(at), row)).collect()
+    }
+
+    /// The rows, one after another, each as a dictionary of Python values.
+    fn __iter__(of: PyRef<'_, Self>) -> Rows {
+        Rows { table: of.into(), next: 0 }
+    }
+
+    /// The table as a pandas.DataFrame, by its Arrow interface. Raises firstflight.Error if pandas is not installed.
+    #[pyo3(signature = () -> "typing.Any")]
+    fn to_pandas<'py>(of: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        library(of.py(), "pandas")?.getattr("DataFrame")?.call_method1("from_arrow", (of,))
+    }
+
+    /// The table as a polars.DataFrame, without a copy. Raises firstflight.Error if polars is not installed.
+    #[pyo3(signature = () -> "typing.Any")]
+    fn to_polars<'py>(of: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        library(of.py(), "polars")?.call_method1("DataFrame", (of,))
+    }
+
+    /// The table as a pyarrow.Table, without a copy. Raises firstflight.Error if pyarrow is not installed.
+    #[pyo3(signature = () -> "typing.Any")]
+    fn to_arrow<'py>(of: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        library(of.py(), "pyarrow")?.call_method1("table", (of,))
+    }
+
+    /// The first rows for a notebook.
+    fn _repr_html_(of: &Bound<'_, Self>) -> PyResult<String> {
+        of.py().import("firstflight._html")?.call_method1("head", (of,))?.extract()
+    }
+
     /// The rows as dictionaries of Python values. Each call copies: large tables are better read as Arrow.
     #[pyo3(signature = () -> "list[dict[str, typing.Any]]")]
-    fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, pyo3::types::PyDict>>> {
+    fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let rows = 0..self.batch.num_rows();
-        let row = |at: usize| {
-            let dict = pyo3::types::PyDict::new(py);
-            for (column, array) in self.columns.iter().zip(self.batch.columns()) {
-                dict.set_item(&column.name, value(py, array, at)?)?;
-            }
-            Ok(dict)
+        rows.map(|at| self.row(py, at)).collect()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| {
+            let Self { name, columns, batch } = other.get();
+            *name == self.name && *columns == self.columns && *batch == self.batch
+        })
+    }
+
+    /// A table goes to other processes as its columns and their values.
+    #[pyo3(signature = () -> "tuple[object, tuple[object, ...]]")]
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let columns: Vec<_> = self.columns.iter().map(Column::parts).collect();
+        let rows = 0..self.batch.num_rows();
+        let values = |array| rows.clone().map(|at| value(py, array, at)).collect::<PyResult<Vec<_>>>();
+        let values = self.batch.columns().iter().map(|array| values(array)).collect::<PyResult<Vec<_>>>()?;
+        let state = (self.name, columns, values).into_pyobject(py)?;
+        Ok((py.get_type::<Self>().getattr("restored")?, state))
+    }
+
+    /// The table that another process sent.
+    #[staticmethod]
+    #[pyo3(signature = (name, columns: "list[tuple[str, str, str, str, bool]]", values: "list[list[typing.Any]]"))]
+    fn restored(
+        name: &str,
+        columns: Vec<(String, String, String, String, bool)>,
+        values: Vec<Vec<Bound<'_, PyAny>>>,
+    ) -> PyResult<Self> {
+        let kinds = [Kind::Bool, Kind::Unsigned, Kind::Real, Kind::Text, Kind::Unsigneds, Kind::Reals];
+        let column = |(name, kind, unit, doc, nullable): (String, String, String, String, bool)| {
+            let kind = kinds.into_iter().find(|it| it.word() == kind).ok_or_else(|| {
+                raised(firstflight::Error::unknown_name("type of a column", &kind, kinds.map(Kind::word)))
+            })?;
+            let unit = kept(&unit);
+            Ok(firstflight_results::Column { name, kind, unit, doc, nullable, range: Range::Any })
         };
-        rows.map(row).collect()
+        let columns = columns.into_iter().map(column).collect::<PyResult<Vec<_>>>()?;
+        let read = |(values, column): (Vec<Bound<'_, PyAny>>, &firstflight_results::Column)| {
+            values.iter().map(|value| read(value, column.kind)).collect::<PyResult<Vec<_>>>()
+        };
+        let values = values.into_iter().zip(&columns).map(read).collect::<PyResult<Vec<_>>>()?;
+        Self::of(&firstflight_results::Table { name: kept(name), columns, values })
     }
 
     fn __len__(&self) -> usize {
@@ -136,6 +240,38 @@ impl Table {
     }
 }
 
+/// The rows of a table, one after another.
+#[pyclass(module = "firstflight._firstflight")]
+pub struct Rows {
+    table: Py<Table>,
+    next: usize,
+}
+
+#[pymethods]
+impl Rows {
+    fn __iter__(of: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        of
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = self.table.get();
+        let at = self.next;
+        if at == table.batch.num_rows() {
+            return Err(PyStopIteration::new_err(()));
+        }
+        self.next += 1;
+        table.row(py, at)
+    }
+}
+
+/// The library of this name.
+fn library<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import(name).map_err(|why| match why.is_instance_of::<PyImportError>(py) {
+        true => raised(format!("{name} is not installed; expected: pip install {name}")),
+        false => why,
+    })
+}
+
 /// One value of a column as a Python value.
 fn value<'py>(py: Python<'py>, array: &dyn Array, at: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
     use arrow_array::cast::AsArray;
@@ -157,6 +293,33 @@ fn value<'py>(py: Python<'py>, array: &dyn Array, at: usize) -> PyResult<Option<
         items.collect::<PyResult<Vec<_>>>()?.into_pyobject(py)?.into_any()
     };
     Ok(Some(object))
+}
+
+/// A value of this type from a Python value.
+fn read(value: &Bound<'_, PyAny>, kind: Kind) -> PyResult<Value> {
+    if value.is_none() {
+        return Ok(Value::Null);
+    }
+    Ok(match kind {
+        Kind::Bool => Value::Bool(value.extract()?),
+        Kind::Unsigned => Value::Unsigned(value.extract()?),
+        Kind::Real => Value::Real(value.extract()?),
+        Kind::Text => Value::Text(value.extract()?),
+        Kind::Unsigneds => Value::Unsigneds(value.extract()?),
+        Kind::Reals => Value::Reals(value.extract()?),
+    })
+}
+
+/// The name of a table or a unit from another process, kept as long as the process: the program itself has few of them.
+fn kept(text: &str) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut all = held(&KEPT);
+    if let Some(known) = all.get(text) {
+        return known;
+    }
+    let leaked: &'static str = Box::leak(text.to_owned().into_boxed_str());
+    all.insert(leaked);
+    leaked
 }
 
 /// Every type of a column is one that [`value`] knows.

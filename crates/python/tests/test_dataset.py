@@ -27,7 +27,8 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
 
 
 def swept(**more: Any) -> Any:
-    factors = {"path.rate": ["10 Mbit/s", "20 Mbit/s"], "path.rtt": ["20 ms", "80 ms"]}
+    # Numbers, percentages, and keys that vary together.
+    factors = {"path.rate": [10e6, "20 Mbit/s"], ("path.rtt", "path.loss"): [("20 ms", 0.0), (0.08, "1%")]}
     return ff.sweep(factors, base=ff.preset("cable"), schemes=["slow-start+cubic", "bbr"], sizes=["30 KB"], replications=2, **more)
 
 
@@ -51,7 +52,7 @@ def test_a_second_call_computes_nothing_again(client: Client, tmp_path: Path) ->
 def test_what_a_dataset_cannot_have_is_refused_by_name(client: Client, tmp_path: Path) -> None:
     with pytest.raises(ff.Error, match="^client, out: one of them is missing"):
         swept(client=client)
-    with pytest.raises(ff.Error, match="^path.rate: a value is of type list"):
+    with pytest.raises(ff.Error, match="path.rate"):
         ff.sweep({"path.rate": [["10 Mbit/s"]]}, base="cable", client=client, out=tmp_path / "sweep")
     with pytest.raises(ff.Error, match="path.rat"):
         ff.sweep({"path.rat": ["10 Mbit/s"]}, base="cable", client=client, out=tmp_path / "sweep")

@@ -105,7 +105,7 @@ def test_the_package_and_its_tests_have_the_right_types(tmp_path: Path) -> None:
 
 
 def test_a_wrong_call_is_an_error_of_types(tmp_path: Path) -> None:
-    (tmp_path / "wrong.py").write_text('import firstflight as ff\nff.compare("cable", sizes=3)\nff.run("x").flows.no_such\n')
+    (tmp_path / "wrong.py").write_text('import firstflight as ff\nff.compare("cable", sizes=object())\nff.run("x").flows.no_such\n')
     (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(PACKAGE.parent)]}))
     report = pyright(tmp_path, "wrong.py")
     assert [it["rule"] for it in report["generalDiagnostics"] if it["severity"] == "error"] == [
@@ -156,3 +156,55 @@ def test_plots_of_what_is_not_there_are_refused() -> None:
     with pytest.raises(ff.Error, match="trace=True"):
         run.plot.windows()
     assert run.plot.completion().get_xlabel() == "completion time (s)"
+
+
+def styles(ax: Any) -> list[tuple[Any, ...]]:
+    lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+    return [(line.get_color(), line.get_linestyle(), line.get_marker()) for line in lines]
+
+
+def test_eighteen_schemes_differ_and_the_legend_is_beside_the_plot() -> None:
+    schemes = [f"slow-start+cubic@iw{segments}" for segments in range(2, 20)]
+    compared = ff.compare("lte", loss="0.5%", schemes=schemes, sizes="300KB", replications=3, harm=False)
+    for ax in [compared.plot.completion(), compared.plot.windows(), compared.plot.pareto()]:
+        assert len(styles(ax)) == len(set(styles(ax))) == 18
+        figure: Any = ax.figure
+        figure.canvas.draw()
+        legend = ax.get_legend()
+        assert legend is not None
+        assert legend.get_window_extent().x0 >= ax.get_window_extent().x1
+        assert figure.bbox.x1 >= legend.get_window_extent().x1
+
+
+def test_a_flow_shorter_than_the_grid_shows_its_course() -> None:
+    run = ff.run(ff.Scenario("cable", flow=[{"size": "30 KB"}]))
+    row = run.flows.to_dicts()[0]
+    assert row["delivered_at_s"] == [] and row["completion_s"] < 1.0
+    points = re.findall(r'<polyline points="([^"]*)"', run._repr_html_())
+    # From the lower left corner to the upper right one.
+    assert points == ["0.0,17.0 180.0,1.0"]
+
+
+def test_a_flow_of_a_single_sample_is_seen() -> None:
+    import matplotlib.pyplot as plt
+
+    from firstflight._plot import _marked
+
+    ax = plt.subplots()[1]
+    _marked(ax, [0.0], [10.0], 0, "short")
+    _marked(ax, [0.0, 1.0], [10.0, 20.0], 1, "long")
+    assert [line.get_marker() for line in ax.get_lines()] == ["o", "None"]
+
+
+def test_a_sweep_has_a_curve_for_each_value() -> None:
+    swept = ff.sweep({"path.rate": ["1 Mbit/s", "2 Mbit/s"], "path.loss": [0.0, 0.01]}, base="dsl", replications=4)
+    rows = swept.results.to_dicts()
+    lines: list[Any] = list(swept.plot.completion(by="path.rate").get_lines())
+    assert [line.get_label() for line in lines] == ["path.rate = 1e+06", "path.rate = 2e+06"]
+    for line, rate in zip(lines, [1e6, 2e6]):
+        times = sorted(row["completion_s"] for row in rows if row["path_rate_bit_s"] == rate)
+        assert list(line.get_xdata()) == [times[0], *times] and len(times) == 8
+    assert len(swept.plot.completion(by=["path.rate", "path.loss"]).get_lines()) == 4
+    assert len(swept.plot.completion().get_lines()) == 1
+    with pytest.raises(ff.Error, match='did you mean "path_rate_bit_s"'):
+        swept.plot.completion(by="path_rate_bits")

@@ -4,10 +4,13 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy
 import pandas
 import polars
 import pyarrow
@@ -172,6 +175,67 @@ def test_every_table_is_read_by_every_library() -> None:
     assert all(len(table) > 0 for table in tables[:7])
 
 
+def test_a_table_is_a_data_frame_of_each_library() -> None:
+    table = comparison().results
+    rows = table.to_dicts()
+    assert table.to_arrow().to_pylist() == rows and isinstance(table.to_arrow(), pyarrow.Table)
+    assert table.to_polars().to_dicts() == rows and isinstance(table.to_polars(), polars.DataFrame)
+    frame = table.to_pandas()
+    assert isinstance(frame, pandas.DataFrame) and list(frame["scheme"]) == [row["scheme"] for row in rows]
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow"])
+def test_a_missing_library_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = ff.run(TWO_FLOWS).flows
+    # An import of a module that is None fails as if it were not installed.
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ff.Error, match=f"^{name} is not installed; expected: pip install {name}$"):
+        getattr(table, "to_arrow" if name == "pyarrow" else f"to_{name}")()
+
+
+def test_a_table_has_rows_columns_and_a_head() -> None:
+    table = ff.run(TWO_FLOWS, replications=8).flows
+    rows = table.to_dicts()
+    assert list(table) == rows and len(table) == 16
+    assert table.column_names == list(rows[0]) == [column.name for column in table.columns]
+    assert table["completion_s"] == [row["completion_s"] for row in rows]
+    with pytest.raises(ff.Error, match='did you mean "completion_s"'):
+        table["completion"]
+    assert table.head().to_dicts() == rows[:5] and table.head(99) == table and table.head(0).to_dicts() == []
+    shown = table._repr_html_()
+    assert "first.0" in shown and "6 more rows" in shown and shown.count("<tr>") == 1 + 10
+    assert "more rows" not in table.head(10)._repr_html_()
+
+
+def test_an_inferred_path_is_a_mapping_and_a_scenario() -> None:
+    path = ff.infer(CAPTURE)
+    assert dict(path) == path.to_dict() and len(path) == len(path.to_dict()) and "rtt_ms" in path
+    scenario = path.to_scenario(flow=[{"size": 300_000}], path={"loss": 0.0, "buffer": "100 packets"})
+    expected = {"rate": path["rate_bit_s"], "rtt": path["rtt_ms"] / 1e3, "buffer": "100 packets", "loss": 0.0}
+    assert scenario == ff.Scenario(path=expected, flow=[{"size": 300_000}])
+    assert ff.compare(scenario, schemes="slow-start+cubic", sizes="300KB", replications=1).results["scheme"] == ["slow-start+cubic"]
+    with pytest.raises(ff.Error, match="^path.rtt: the capture does not determine it"):
+        path.to_scenario(path={"rtt": None})
+
+
+def test_a_comparison_has_the_answer_of_the_command() -> None:
+    compared = comparison()
+    answer = compared.answer
+    assert answer is not None and answer == compared.to_dict()["answer"]
+    assert answer["sentence"] and answer["verdict"] in ("change", "keep", "cannot-tell")
+
+
+def test_runs_that_are_all_the_same_are_reported() -> None:
+    fixed = ff.Scenario("cable", flow=[{"size": "30 KB"}])
+    with pytest.warns(UserWarning, match="replications = 3: nothing in the scenario is random"):
+        run = ff.run(fixed, replications=3)
+    assert len(set(run.flows["completion_s"])) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ff.run(fixed)
+        ff.run(TWO_FLOWS, replications=3)
+
+
 def test_duckdb_reads_a_table_by_the_name_of_its_variable() -> None:
     results = comparison().results
     query = "select scheme, completion_s_median from results where rank = 1 order by size_bytes"
@@ -243,8 +307,61 @@ def test_a_sweep_runs_what_run_runs() -> None:
     assert [row["completion_s"] for row in cell] == known
 
 
+def test_keys_in_a_tuple_vary_together() -> None:
+    zipped = {("path.rate", "path.rtt"): [("10 Mbit/s", 0.08), (20e6, "40 ms")], "path.loss": [0.0, "1%"]}
+    rows = ff.sweep(zipped, base="cable", sizes=30_000).results.to_dicts()
+    values = [(row["path_rate_bit_s"], row["path_rtt_s"], row["path_loss"]) for row in rows]
+    assert values == [(10e6, 0.08, 0.0), (10e6, 0.08, 0.01), (20e6, 0.04, 0.0), (20e6, 0.04, 0.01)]
+    for row, (rate, rtt) in zip(rows[::2], [("10 Mbit/s", "80 ms"), ("20 Mbit/s", "40 ms")]):
+        alone = ff.sweep({"path.rate": [rate], "path.rtt": [rtt]}, base="cable", sizes="30 KB").results.to_dicts()[0]
+        assert row["completion_s"] == alone["completion_s"]
+
+
+def test_a_sweep_has_its_rows_as_json() -> None:
+    swept = ff.sweep({"path.rate": ["1 Mbit/s", "2 Mbit/s"]}, base="dsl", replications=2)
+    assert json.loads(swept.to_json()) == swept.to_dict()
+    assert swept.to_dict() == {"factors": ["path.rate"], "rows": swept.results.to_dicts()}
+
+
 def test_the_same_call_gives_the_same_bytes() -> None:
     assert comparison().to_json() == comparison().to_json()
+
+
+def test_numbers_are_quantities() -> None:
+    common: dict[str, Any] = {"buffer": "1 BDP", "schemes": "slow-start+cubic", "harm": False, "replications": 5}
+    texts = ff.compare(rate="40 Mbit/s", rtt="100 ms", loss="1%", sizes=["300 KB"], max_loss="2%", memory="2 GB", **common)
+    numbers = ff.compare(rate=40e6, rtt=0.1, loss=0.01, sizes=300_000, max_loss=0.02, memory=2 * 10**9, **common)
+    assert numbers == texts
+    scalars = ff.compare(
+        rate=numpy.float32(40e6), rtt=numpy.float64(0.1), loss=numpy.float64(0.01), sizes=numpy.array([300_000]), max_loss="2%",
+        **{**common, "replications": numpy.int64(5), "harm": numpy.bool_(False)},
+    )
+    assert scalars == texts
+
+
+def test_a_quantity_is_rounded_to_what_is_representable() -> None:
+    # Whole bit/s, nanoseconds and bytes.
+    common: dict[str, Any] = {"buffer": "1 BDP", "schemes": "slow-start+cubic", "sizes": ["9 KB"], "harm": False}
+    whole = ff.compare(rate="124313588 bit/s", rtt="33333333 ns", **common)
+    assert ff.compare(rate="124.31358834728599 Mbit/s", rtt="33.3333333333333333333 ms", **common) == whole
+    assert ff.compare(rate=124313588.34728599, rtt=1 / 30, **common) == whole
+
+
+def test_numbers_are_quantities_of_a_scenario_too() -> None:
+    texts = {"rate": "40 Mbit/s", "rtt": "100 ms", "buffer": "9 packets", "loss": 0.01}
+    expected = ff.Scenario(path=texts, flow=[{"name": "a", "size": "300 KB", "start": "200 ms"}], duration="9 s")
+    numbers = {"rate": 40e6, "rtt": numpy.float64(0.1), "buffer": "9 packets", "loss": "1%"}
+    assert ff.Scenario(path=numbers, flow=[{"name": "a", "size": numpy.int32(300_000), "start": 0.2}], duration=9) == expected
+    other = ff.Scenario(path=texts | {"rate": "1 Mbit/s", "loss": 0.5}, flow=[{"name": "a", "size": "1 KB"}])
+    keys = {"path.rate": 40e6, "path.loss": "1%", "flow.a.size": 300_000, "flow.a.start": 0.2, "duration": 9}
+    assert other.replace(keys) == expected
+    # A number without a unit keeps its meaning.
+    assert ff.Scenario("cable", seed=7, flow=[{"size": 9, "count": numpy.int64(2)}]) == ff.Scenario(
+        "cable", seed=7, flow=[{"size": "9 B", "count": 2}]
+    )
+    swept = ff.sweep({"path.rate": [1e6, 2e6]}, base=expected)
+    assert swept == ff.sweep({"path.rate": ["1000000 bit/s", "2000000 bit/s"]}, base=expected)
+    assert [row["path_rate_bit_s"] for row in swept.results.to_dicts()] == [1e6, 2e6]
 
 
 def test_scenarios_are_made_from_texts_files_presets_and_keys(tmp_path: Path) -> None:
@@ -272,6 +389,17 @@ def test_a_scenario_is_pickled() -> None:
 
     for scenario in [ff.preset("lte"), ff.Scenario(TWO_FLOWS)]:
         assert pickle.loads(pickle.dumps(scenario)) == scenario
+
+
+def test_a_long_result_shows_its_first_rows_without_its_whole_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ff.run(TWO_FLOWS, replications=150)
+    # Neither the JSON object nor every row may become objects of Python: those of 10^5 runs take gigabytes.
+    monkeypatch.setattr(ff.RunResult, "to_json", lambda self: pytest.fail("the whole object was made"))
+    shown = run._repr_html_()
+    assert shown.count("<tr>") == 1 + 200 and "100 more rows" in shown
+    assert repr(run) == "<RunResult 'Two flows': 150 runs, 2 flows>"
+    swept = ff.sweep({"path.loss": [number / 1000 for number in range(54)]}, base="dsl", sizes="1KB")
+    assert swept._repr_html_().count("<tr>") == 1 + 54 and "more rows" not in swept._repr_html_()
 
 
 def test_results_are_shown_in_notebooks() -> None:

@@ -9,7 +9,7 @@
 - ``Scenario`` and ``preset`` describe experiments; ``algorithms`` lists the schemes; ``Scheme`` describes schemes of your own.
 """
 
-from ._api import algorithms, compare, infer, preset, run, sweep
+from ._api import algorithms, compare, infer, preset, profiles, run, sweep
 from ._dataset import Dataset
 from ._error import Error
 from ._firstflight import (
@@ -51,6 +51,7 @@ __all__ = [
     "infer",
     "preset",
     "presets",
+    "profiles",
     "run",
     "signals",
     "slow_start",

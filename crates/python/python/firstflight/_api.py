@@ -7,8 +7,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+from . import _arguments as given
 from . import _dataset
 from . import _firstflight as native
+from ._arguments import Quantity
 from ._dataset import Dataset
 from ._error import Error
 from ._firstflight import Scenario
@@ -27,19 +29,17 @@ def _scenario(source: Scenario | str | os.PathLike[str]) -> Scenario:
     return source if isinstance(source, Scenario) else Scenario(source)
 
 
-def _list(values: Any) -> Any:
-    """A list from one value or from several."""
-    if values is None or isinstance(values, str):
-        return None if values is None else [values]
-    return list(values) if isinstance(values, Iterable) else [values]
-
-
 def preset(name: str) -> Scenario:
     """The path preset of this name: a scenario without traffic. ``presets()`` lists the names.
 
     Raises Error, with the nearest name, if there is no such preset.
     """
     return Scenario.preset(name)
+
+
+def profiles() -> list[str]:
+    """Names of the stacks that can run the schemes, for the keyword ``profile``."""
+    return native.profiles()
 
 
 def algorithms() -> list[dict[str, Any]]:
@@ -54,8 +54,8 @@ def run(
     avoidance: str = "cubic",
     replications: int = 1,
     seed: int | None = None,
-    grid: str = "1 s",
-    memory: str | None = None,
+    grid: Quantity = "1 s",
+    memory: Quantity | None = None,
     trace: bool = False,
     bpf: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     progress: bool | ProgressCallback | None = None,
@@ -70,8 +70,8 @@ def run(
         replications: number of runs, from 1 to 100 000, each under the next seed; more than one adds means with 95 %
             confidence intervals.
         seed: seed of the first run; None is the scenario's.
-        grid: time between two entries of ``delivered_at``, such as ``"100 ms"``.
-        memory: limit of the memory of all runs, such as ``"8 GB"``; None is 4 GB. It decides whether the runs are made.
+        grid: time between two entries of ``delivered_at``, such as ``"100 ms"`` or a number of seconds.
+        memory: limit of the memory of all runs, such as ``"8 GB"`` or a number of bytes; None is 4 GB. It decides whether the runs are made.
         trace: whether the flows of the first run are recorded over time, for ``samples``, ``plot.windows()`` and ``write()``.
         bpf: BPF objects with congestion controls of the Linux kernel, which ``schemes`` may name: bpf_cubic is ``"bpf-cubic"``.
             They need profile linux.
@@ -88,14 +88,14 @@ def run(
     with shown(progress) as callback:
         outcome = native.run(
             _scenario(scenario),
-            schemes=_list(schemes),
-            avoidance=avoidance,
-            replications=replications,
-            seed=seed,
-            grid=grid,
-            memory=memory,
-            trace=trace,
-            bpf=_list(bpf) or [],
+            schemes=given.listed(schemes),
+            avoidance=given.word("avoidance", avoidance),
+            replications=given.replications(replications),
+            seed=None if seed is None else given.seed(seed),
+            grid=native.quantity("grid", grid, "time"),
+            memory=given.quantity("memory", memory, "size"),
+            trace=given.flag("trace", trace),
+            bpf=given.paths("bpf", bpf),
             progress=callback,
         )
     return RunResult(outcome)
@@ -107,20 +107,20 @@ def compare(
     schemes: SchemeLike | Sequence[SchemeLike] | None = None,
     startups: str | Sequence[str] | None = None,
     avoidance: str = "cubic",
-    sizes: str | Sequence[str] | None = None,
-    rate: str | None = None,
-    rtt: str | None = None,
+    sizes: Quantity | Iterable[Quantity] | None = None,
+    rate: Quantity | None = None,
+    rtt: Quantity | None = None,
     buffer: str | None = None,
-    loss: str | float | None = None,
+    loss: Quantity | None = None,
     deployable: bool = False,
     max_harm: float | None = None,
-    max_loss: str | float | None = None,
+    max_loss: Quantity | None = None,
     fastest: bool = False,
     harm: bool = True,
     profile: str = "linux",
     replications: int = 30,
     seed: int = 1,
-    memory: str | None = None,
+    memory: Quantity | None = None,
     trace: bool = False,
     bpf: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     progress: bool | ProgressCallback | None = None,
@@ -135,15 +135,16 @@ def compare(
             compares the usual ones.
         startups: start-up schemes, each followed by ``avoidance``; after ``schemes``.
         avoidance: the avoidance scheme after ``startups`` and after start-up schemes of your own.
-        sizes: sizes of the transfers; None is ``["30KB", "300KB", "3MB"]``.
-        rate, rtt, buffer, loss: the path, such as ``"40 Mbit/s"``, ``"100 ms"``, ``"1 BDP"``, ``"0.1%"``. With a preset or a
-            capture they replace its values.
+        sizes: sizes of the transfers, texts or numbers of bytes: ``300_000``; None is ``["30KB", "300KB", "3MB"]``.
+        rate, rtt, buffer, loss: the path, such as ``"40 Mbit/s"``, ``"100 ms"``, ``"1 BDP"``, ``"0.1%"``. Numbers are bit/s (``40e6``),
+            seconds (``0.1``) and a probability (``0.001``); a buffer needs its unit. Finer values are rounded to whole bit/s and
+            nanoseconds. With a preset or a capture they replace its values.
         deployable: whether only what a deployed stack has is compared.
         max_harm: largest harm of a recommended scheme to others that share the bottleneck, a ratio; None is 1.1.
-        max_loss: largest share of its packets that a recommended scheme may drop, such as ``"1%"``.
+        max_loss: largest share of its packets that a recommended scheme may drop, such as ``"1%"`` or ``0.01``.
         fastest: whether the fastest is recommended, whatever it costs.
         harm: whether harm is measured; without it the comparison is sooner done, and no limit of harm holds.
-        profile: the stack that runs the schemes: ``"linux"``, ``"rfc"``, ``"ns2"`` or ``"quinn"``.
+        profile: the stack that runs the schemes, such as ``"linux"``; ``profiles()`` lists them.
         replications: replications of each scheme at each size, from 1 to 100 000; one runs if nothing is random or unknown.
         seed: seed of all random numbers; every scheme meets the same randomness.
         memory: limit of the memory of all runs, such as ``"8 GB"``; None is 4 GB.
@@ -158,29 +159,30 @@ def compare(
         Error: bad input, in one line.
         KeyboardInterrupt: the runs are ended.
     """
-    chains: list[Any] = _list(schemes) or []
-    chains += [f"{startup}+{avoidance}" for startup in _list(startups) or []]
+    chains: list[Any] = given.listed(schemes) or []
+    avoidance = given.word("avoidance", avoidance, "a label such as \"cubic\"")
+    chains += [f"{given.word('startups', startup)}+{avoidance}" for startup in given.listed(startups) or []]
     with shown(progress) as callback:
         outcome = native.compare(
             input,
             schemes=chains,
             avoidance=avoidance,
-            sizes=_list(sizes),
-            rate=rate,
-            rtt=rtt,
-            buffer=buffer,
-            loss=None if loss is None else str(loss),
-            deployable=deployable,
-            max_harm=max_harm,
-            max_loss=None if max_loss is None else str(max_loss),
-            fastest=fastest,
-            harm=harm,
-            profile=profile,
-            replications=replications,
-            seed=seed,
-            memory=memory,
-            trace=trace,
-            bpf=_list(bpf) or [],
+            sizes=given.sizes(sizes),
+            rate=given.quantity("rate", rate, "rate"),
+            rtt=given.quantity("rtt", rtt, "time"),
+            buffer=given.depth(buffer),
+            loss=given.quantity("loss", loss, "share"),
+            deployable=given.flag("deployable", deployable),
+            max_harm=given.ratio("max_harm", max_harm),
+            max_loss=given.quantity("max_loss", max_loss, "share"),
+            fastest=given.flag("fastest", fastest),
+            harm=given.flag("harm", harm),
+            profile=given.word("profile", profile),
+            replications=given.replications(replications),
+            seed=given.seed(seed),
+            memory=given.quantity("memory", memory, "size"),
+            trace=given.flag("trace", trace),
+            bpf=given.paths("bpf", bpf),
             command="firstflight.compare",
             progress=callback,
         )
@@ -209,16 +211,16 @@ def infer(
 
 @overload
 def sweep(
-    factors: Mapping[str, Sequence[Any]],
+    factors: Mapping[Any, Iterable[Any]],
     *,
     base: Scenario | str | os.PathLike[str],
     schemes: SchemeLike | Sequence[SchemeLike] | None = None,
     avoidance: str = "cubic",
-    sizes: str | Sequence[str] | None = None,
+    sizes: Quantity | Iterable[Quantity] | None = None,
     profile: str = "linux",
     replications: int = 1,
     seed: int | None = None,
-    memory: str | None = None,
+    memory: Quantity | None = None,
     progress: bool | ProgressCallback | None = None,
     client: None = None,
     out: None = None,
@@ -227,31 +229,31 @@ def sweep(
 
 @overload
 def sweep(
-    factors: Mapping[str, Sequence[Any]],
+    factors: Mapping[Any, Iterable[Any]],
     *,
     base: Scenario | str | os.PathLike[str],
     schemes: str | Sequence[str] | None = None,
-    sizes: str | Sequence[str] | None = None,
+    sizes: Quantity | Iterable[Quantity] | None = None,
     profile: str = "linux",
     replications: int = 1,
     seed: int | None = None,
-    memory: str | None = None,
+    memory: Quantity | None = None,
     client: Client,
     out: str | os.PathLike[str],
 ) -> Dataset: ...
 
 
 def sweep(
-    factors: Mapping[str, Sequence[Any]],
+    factors: Mapping[Any, Iterable[Any]],
     *,
     base: Scenario | str | os.PathLike[str],
     schemes: SchemeLike | Sequence[SchemeLike] | None = None,
     avoidance: str = "cubic",
-    sizes: str | Sequence[str] | None = None,
+    sizes: Quantity | Iterable[Quantity] | None = None,
     profile: str = "linux",
     replications: int = 1,
     seed: int | None = None,
-    memory: str | None = None,
+    memory: Quantity | None = None,
     progress: bool | ProgressCallback | None = None,
     client: Client | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -260,11 +262,12 @@ def sweep(
 
     Args:
         factors: values of each key: ``{"path.rate": ["10 Mbit/s", "20 Mbit/s"], "flow.bulk.size": ["30 KB", "3 MB"]}``. A group
-            without a name is called by its kind and number, ``flow0``. The last factor varies fastest.
+            without a name is called by its kind and number, ``flow0``. The last factor varies fastest. Keys in a tuple vary together:
+            ``{("path.rate", "path.rtt"): [("10 Mbit/s", "80 ms"), ("20 Mbit/s", "40 ms")]}``, as ``zip`` in a grid of the command.
         base: the scenario. On a path without traffic, one transfer of 300 KB is run.
         schemes: schemes of the first ``[[flow]]``, each in every combination with the same seeds; None is the scenario's own.
         avoidance: the avoidance scheme after start-up schemes of your own.
-        sizes: sizes of the first ``[[flow]]``, each in every combination; None is the scenario's own.
+        sizes: sizes, texts or numbers of bytes, of the first ``[[flow]]``, each in every combination; None is the scenario's own.
         profile: the stack of the transfer on a path without traffic.
         replications: runs of each combination, scheme and size, from 1 to 100 000, each under the next seed.
         seed: seed of the first replication; None is the scenario's.
@@ -284,24 +287,29 @@ def sweep(
     if (client is None) != (out is None):
         raise Error("client, out: one of them is missing; expected both for a dataset, or none for results in memory")
     if client is not None and out is not None:
-        labels = _list(schemes)
+        labels = given.listed(schemes)
         if any(not isinstance(label, str) for label in labels or []):
             raise Error("schemes: a scheme in Python runs in this process only; expected labels for a sweep with a client")
         grid = _dataset.grid(
-            factors, schemes=labels, sizes=_list(sizes), profile=profile, replications=replications, seed=seed
+            given.factors(factors),
+            schemes=labels,
+            sizes=given.sizes(sizes),
+            profile=given.word("profile", profile),
+            replications=given.replications(replications),
+            seed=None if seed is None else given.seed(seed),
         )
-        return _dataset.sweep(grid, _scenario(base), out, client, memory)
+        return _dataset.sweep(grid, _scenario(base), out, client, given.quantity("memory", memory, "size"))
     with shown(progress) as callback:
         outcome = native.sweep(
-            factors,
+            given.factors(factors),
             base=_scenario(base),
-            schemes=_list(schemes),
-            avoidance=avoidance,
-            sizes=_list(sizes),
-            profile=profile,
-            replications=replications,
-            seed=seed,
-            memory=memory,
+            schemes=given.listed(schemes),
+            avoidance=given.word("avoidance", avoidance),
+            sizes=given.sizes(sizes),
+            profile=given.word("profile", profile),
+            replications=given.replications(replications),
+            seed=None if seed is None else given.seed(seed),
+            memory=given.quantity("memory", memory, "size"),
             progress=callback,
         )
-    return SweepResult(outcome, factors)
+    return SweepResult(outcome)

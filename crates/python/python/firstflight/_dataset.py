@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._arguments import Factors
 from ._error import Error
-from ._firstflight import Scenario
+from ._firstflight import Scenario, in_toml
 
 if TYPE_CHECKING:
     import pyarrow
@@ -27,6 +27,12 @@ class Dataset:
         self.report = report
         """The object that ``firstflight sweep --json`` prints: ``parts_made`` by this call, ``parts_before`` it, and so on."""
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dataset) and (self.path, self.report) == (other.path, other.report)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dataset, (self.path, self.report)
+
     @cached_property
     def results(self) -> pyarrow.Table:
         """Table ``sweep``, a row for each run, in the order of the cells; all of it in memory. Needs pyarrow."""
@@ -38,15 +44,8 @@ class Dataset:
         return f"<Dataset {str(self.path)!r}: {self.report['parts']} parts, {self.report['runs']} runs>"
 
 
-def _value(value: Any, key: str) -> str:
-    """A value of a scenario in TOML. Strings of JSON are strings of TOML, but for the character DEL."""
-    if isinstance(value, (str, bool, int, float)):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    raise Error(f"{key}: a value is of type {type(value).__name__}; expected texts, numbers or booleans for a sweep with a client")
-
-
 def grid(
-    factors: Mapping[str, Sequence[Any]],
+    factors: Factors,
     *,
     schemes: Sequence[str] | None,
     sizes: Sequence[str] | None,
@@ -62,13 +61,20 @@ def grid(
     keys: dict[str, Any] = {"base": "base.toml", "profile": profile, "replications": replications}
     if seed is not None:
         keys["seed"] = seed
-    lines = [f"{key} = {_value(value, key)}" for key, value in keys.items()]
+    lines = [f"{key} = {in_toml(key, value)}" for key, value in keys.items()]
     for key, values in (("schemes", schemes), ("sizes", sizes)):
         if values is not None:
-            lines.append(f"{key} = [{', '.join(_value(value, key) for value in values)}]")
-    for key, values in factors.items():
-        each = ", ".join(_value(value, key) for value in values)
-        lines += ["[[factor]]", f"key = {_value(key, 'key')}", f"values = [{each}]"]
+            lines.append(f"{key} = [{', '.join(in_toml(key, value) for value in values)}]")
+    for names, points in factors:
+        columns = [f"[{', '.join(in_toml(key, value) for value in column)}]" for key, column in zip(names, zip(*points))]
+        keys_of = [in_toml("key", key) for key in names]
+        if not points:
+            raise Error(f"{', '.join(names)}: no value; expected at least one")
+        lines.append("[[factor]]")
+        if len(names) == 1:
+            lines += [f"key = {keys_of[0]}", f"values = {columns[0]}"]
+        else:
+            lines.append(f"zip = {{ {', '.join(f'{key} = {values}' for key, values in zip(keys_of, columns))} }}")
     return "\n".join(lines) + "\n"
 
 

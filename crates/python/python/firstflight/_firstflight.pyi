@@ -8,9 +8,9 @@ The compiled part of Firstflight.
 """
 
 from _typeshed import SupportsGetItem
-from typing import SupportsFloat, SupportsIndex, final
+from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Ack", "Column", "Congestion", "Control", "Entry", "Outcome", "Plan", "Scenario", "Sent", "Table", "algorithms", "compare", "infer", "presets", "run", "signals", "slow_start", "sweep"]
+__all__ = ["Ack", "Column", "Congestion", "Control", "Entry", "Outcome", "Plan", "Rows", "Scenario", "Sent", "Table", "algorithms", "compare", "in_toml", "infer", "presets", "profiles", "quantity", "run", "signals", "slow_start", "sweep"]
 
 @final
 class Ack:
@@ -350,13 +350,31 @@ class Outcome:
     """
     The result of a call, from which the classes of the package are made.
     """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self, /) -> "tuple[object, tuple[str, list[tuple[int, int]], list[tuple[str, bytes]]]]":
+        """
+        A result goes to other processes as JSON, with the counters of its links that JSON leaves out and the files of its packets.
+        """
+    def factors(self, /) -> list[str]:
+        """
+        The keys that a sweep varies, in the order of their columns; empty for other results.
+        """
     def json(self, /) -> str:
         """
-        The object that the command prints with --json, as text. A sweep has none.
+        The object that the command prints with --json, as text; of a sweep its factors and rows.
         """
     def page(self, /) -> str:
         """
         The page of a comparison.
+        """
+    @staticmethod
+    def restored(text: str, counters: SupportsGetItem[int, tuple[SupportsIndex, SupportsIndex]], files: SupportsGetItem[int, tuple[str, SupportsGetItem[int, SupportsIndex]]]) -> Outcome:
+        """
+        The result that another process sent.
+        """
+    def summary(self, /) -> tuple[str, int, int] | None:
+        """
+        Title of a run, and its number of runs and of flows in the first one; other results have none.
         """
     def table(self, /, name: str) -> Table:
         """
@@ -401,6 +419,14 @@ class Plan:
         """
 
 @final
+class Rows:
+    """
+    The rows of a table, one after another.
+    """
+    def __iter__(self, /) -> Rows: ...
+    def __next__(self, /) -> dict: ...
+
+@final
 class Scenario:
     """
     An experiment: a path or a graph of links, flows, cross traffic.
@@ -408,16 +434,17 @@ class Scenario:
     Scenario(source, **keys) takes a text in TOML, the path of a scenario file, the name of a path preset or another scenario, and
     keys of the format that replace those of the source: Scenario("cable", path={"rtt": "80 ms"}, flow=[{"size": "300 KB"}]).
     Tables are merged, key by key; lists and values are replaced. Without a source, the keys are the scenario. Quantities are texts
-    with their unit, as in a file: "40 Mbit/s", "100 ms", "300 KB".
+    with their unit, as in a file: "40 Mbit/s", "100 ms", "300 KB". Numbers are bit/s, seconds and bytes: path={"rate": 40e6,
+    "rtt": 0.1}. Finer values are rounded to whole bit/s, nanoseconds and bytes. Shares may be percentages: "1%".
 
     Raises firstflight.Error with file, line, key and value if the scenario is invalid, FileNotFoundError if there is no such file.
     """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
     def __new__(cls, source: "str | os.PathLike[str] | Scenario | None" = None, /, **keys: "object") -> Scenario: ...
-    def __reduce__(self, /) -> "tuple[object, tuple[str, ...]]":
+    def __reduce__(self, /) -> "tuple[object, tuple[object, ...]]":
         """
-        Scenarios are sent to other processes as their text; one that names other files cannot be.
+        Scenarios go to other processes as their text, with the folder of the file: traces are read again, from there.
         """
     def __repr__(self, /) -> str: ...
     @staticmethod
@@ -444,6 +471,11 @@ class Scenario:
         """
         The same scenario with other values of some keys, each named with its tables: {"path.rate": "20 Mbit/s",
         "flow.bulk.size": "1 MB"}. A group without a name is called by its kind and number, flow0. A value None removes the key.
+        """
+    @staticmethod
+    def restored(text: str, name: str, folder: "str | os.PathLike[str] | None") -> Scenario:
+        """
+        The scenario that another process sent. Raises firstflight.Error if a trace is not in its folder here.
         """
     @property
     def text(self, /) -> str:
@@ -502,21 +534,64 @@ class Table:
         """
         The table as a stream of one batch: a capsule of the Arrow C stream interface. Another schema is not offered.
         """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __getitem__(self, column: str, /) -> list[Any | None]:
+        """
+        The values of a column as Python values: table["completion_s"]. Raises firstflight.Error with the nearest name.
+        """
+    def __iter__(self, /) -> Rows:
+        """
+        The rows, one after another, each as a dictionary of Python values.
+        """
     def __len__(self, /) -> int: ...
+    def __reduce__(self, /) -> "tuple[object, tuple[object, ...]]":
+        """
+        A table goes to other processes as its columns and their values.
+        """
     def __repr__(self, /) -> str: ...
+    def _repr_html_(self, /) -> str:
+        """
+        The first rows for a notebook.
+        """
+    @property
+    def column_names(self, /) -> list[str]:
+        """
+        Names of the columns, in order.
+        """
     @property
     def columns(self, /) -> list[Column]:
         """
         The columns, in order, each with type, unit and meaning.
+        """
+    def head(self, /, rows: SupportsIndex = 5) -> Table:
+        """
+        The first rows, 5 unless another number is given, as a table.
         """
     @property
     def name(self, /) -> str:
         """
         Name of the table: flow, link, result and so on.
         """
+    @staticmethod
+    def restored(name: str, columns: "list[tuple[str, str, str, str, bool]]", values: "list[list[typing.Any]]") -> Table:
+        """
+        The table that another process sent.
+        """
+    def to_arrow(self, /) -> "typing.Any":
+        """
+        The table as a pyarrow.Table, without a copy. Raises firstflight.Error if pyarrow is not installed.
+        """
     def to_dicts(self, /) -> "list[dict[str, typing.Any]]":
         """
         The rows as dictionaries of Python values. Each call copies: large tables are better read as Arrow.
+        """
+    def to_pandas(self, /) -> "typing.Any":
+        """
+        The table as a pandas.DataFrame, by its Arrow interface. Raises firstflight.Error if pandas is not installed.
+        """
+    def to_polars(self, /) -> "typing.Any":
+        """
+        The table as a polars.DataFrame, without a copy. Raises firstflight.Error if polars is not installed.
         """
 
 def algorithms() -> str:
@@ -529,6 +604,11 @@ def compare(input: "object" = None, *, schemes: "collections.abc.Sequence[object
     Ranks schemes on a path. firstflight.compare is the function for users.
     """
 
+def in_toml(key: str, value: "object") -> str:
+    """
+    A value of a key with its tables, `path.rate`, in TOML. Raises firstflight.Error with the key if it is no value of a scenario.
+    """
+
 def infer(capture: "object", *, progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
     """
     Infers the path that captured connections crossed. firstflight.infer is the function for users.
@@ -537,6 +617,17 @@ def infer(capture: "object", *, progress: "collections.abc.Callable[[str, int, i
 def presets() -> list[str]:
     """
     Names of the path presets.
+    """
+
+def profiles() -> list[str]:
+    """
+    Names of the stack profiles, as the keyword profile takes them.
+    """
+
+def quantity(keyword: str, value: "object", measure: str) -> str:
+    """
+    The text of a quantity, from a text or a number. `measure` is rate, time, size or share. Raises firstflight.Error with the keyword
+    if the value is neither, or no finite number of zero or more.
     """
 
 def run(scenario: Scenario, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance: str = "cubic", replications: SupportsIndex = 1, seed: SupportsIndex | None = None, grid: str = "1 s", memory: str | None = None, trace: bool = False, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = ..., progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
@@ -555,7 +646,7 @@ def slow_start(ack: Ack, control: Control) -> str | None:
     of on_ack.
     """
 
-def sweep(factors: "collections.abc.Mapping[str, collections.abc.Sequence[object]]", *, base: Scenario, schemes: "collections.abc.Sequence[object] | None" = None, avoidance: str = "cubic", sizes: SupportsGetItem[int, str] | None = None, profile: str = "linux", replications: SupportsIndex = 1, seed: SupportsIndex | None = None, memory: str | None = None, progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
+def sweep(factors: "list[tuple[list[str], list[list[object]]]]", *, base: Scenario, schemes: "collections.abc.Sequence[object] | None" = None, avoidance: str = "cubic", sizes: SupportsGetItem[int, str] | None = None, profile: str = "linux", replications: SupportsIndex = 1, seed: SupportsIndex | None = None, memory: str | None = None, progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
     """
     Runs a scenario at every combination of the values of keys. firstflight.sweep is the function for users.
     """

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._firstflight import Table
 
 Row = dict[str, Any]
-_SHOWN = 40
+_SHOWN = 200
+_HEAD = 10
 _WIDTH, _HEIGHT = 180, 18
 
 
@@ -53,16 +58,41 @@ def sparkline(points: Sequence[tuple[float, float]]) -> str:
     )
 
 
-def table(title: str, rows: Iterable[Row], columns: Sequence[tuple[str, Callable[[Row], str]]], notes: Sequence[str] = ()) -> str:
-    """A table. Cells are HTML: the functions of the columns escape what they show."""
-    rows = list(rows)
+def table(
+    title: str,
+    rows: Sequence[Row] | Table,
+    columns: Sequence[tuple[str, Callable[[Row], str]]],
+    notes: Sequence[str] = (),
+) -> str:
+    """A table; of more than 200 rows the first 200. Cells are HTML: the functions of the columns escape what they show."""
     head = "".join(f"<th>{escape(name)}</th>" for name, _ in columns)
     body = "".join(
-        "<tr>" + "".join(f"<td>{cell(row)}</td>" for _, cell in columns) + "</tr>" for row in rows[:_SHOWN]
+        "<tr>" + "".join(f"<td>{cell(row)}</td>" for _, cell in columns) + "</tr>" for row in itertools.islice(rows, _SHOWN)
     )
     more = [f"{len(rows) - _SHOWN} more rows"] if len(rows) > _SHOWN else []
     lines = "".join(f"<p>{escape(note)}</p>" for note in [*more, *notes])
     return f"<p><b>{escape(title)}</b></p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{lines}"
+
+
+def head(of: Table) -> str:
+    """The first rows of a table of results."""
+    shown = of.head(_HEAD)
+
+    def cell(name: str) -> Callable[[Row], str]:
+        return lambda row: escape(_short(row[name]))
+
+    columns = [(name, cell(name)) for name in of.column_names]
+    more = [f"{len(of) - len(shown)} more rows"] if len(of) > len(shown) else []
+    return table(f"Table {of.name}", shown, columns, more)
+
+
+def _short(value: Any) -> str:
+    """A value in a cell: numbers to six digits, lists by their length."""
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return f"{len(value)} values"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def text(key: str) -> Callable[[Row], str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._error import Error
@@ -49,24 +49,44 @@ def _labelled(ax: Axes, x: str, y: str, title: str) -> Axes:
     ax.set_ylabel(y)
     ax.set_title(title)
     ax.grid(alpha=0.3)
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend()
+    labels = ax.get_legend_handles_labels()[1]
+    if labels:
+        # Beside the axes, so that no point is beneath it; in columns of 18 lines.
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, fontsize="small", ncols=-(-len(labels) // 18))
     return ax
 
 
-def _steps(ax: Axes, times: list[float], missing: int, label: str) -> None:
+_DASHES: list[Any] = ["-", "--", ":", "-."]
+_MARKERS = "osD^v"
+
+
+def _style(number: int) -> dict[str, Any]:
+    """Colour and dashes of a curve: forty differ before two are the same."""
+    return {"color": f"C{number % 10}", "linestyle": _DASHES[number // 10 % 4]}
+
+
+def _marked(ax: Axes, line: Sequence[float], values: Sequence[float], number: int, label: str) -> None:
+    """A curve; a single point is a marker, since a line through it would show nothing."""
+    ax.plot(line, values, label=label, marker="o" if len(line) == 1 else None, **_style(number))
+
+
+def _steps(ax: Axes, times: list[float], missing: int, number: int, label: str) -> None:
     """The empirical distribution function; transfers that did not end keep it below 1."""
     times = sorted(times)
     count = len(times) + missing
     if times:
         shares = [(at + 1) / count for at in range(len(times))]
-        ax.step([times[0], *times], [0.0, *shares], where="post", label=label)
+        ax.step([times[0], *times], [0.0, *shares], where="post", label=label, **_style(number))
 
 
-def _completion(ax: Axes, rows: list[dict[str, Any]], key: str) -> None:
-    for name, group in _grouped(rows, key).items():
-        times = [row["completion_s"] for row in group if row["completion_s"] is not None]
-        _steps(ax, times, len(group) - len(times), name)
+def _completion(ax: Axes, names: Sequence[str], times: Sequence[float | None]) -> None:
+    """A distribution function for each name, of the times beside it."""
+    groups: dict[str, list[float | None]] = {}
+    for name, time in zip(names, times):
+        groups.setdefault(name, []).append(time)
+    for number, (name, group) in enumerate(groups.items()):
+        ended = [time for time in group if time is not None]
+        _steps(ax, ended, len(group) - len(ended), number, name)
 
 
 class RunPlot:
@@ -83,22 +103,23 @@ class RunPlot:
         if not len(self._samples):
             raise Error("the run has no time series; expected run(…, trace=True)")
         ax = _axes(ax)
-        for name, rows in _grouped(self._samples.to_dicts(), "flow").items():
+        for number, (name, rows) in enumerate(_grouped(self._samples.to_dicts(), "flow").items()):
             known = [row for row in rows if row["cwnd_packets"] is not None]
-            ax.plot([row["time_s"] for row in known], [row["cwnd_packets"] for row in known], label=name)
+            _marked(ax, [row["time_s"] for row in known], [row["cwnd_packets"] for row in known], number, name)
         return _labelled(ax, "time since the flow's start (s)", "congestion window (packets)", "Congestion windows")
 
     def completion(self, *, ax: Axes | None = None) -> Axes:
         """Distribution function of the completion times (s) of all flows of all runs, a curve for each chain of schemes."""
         ax = _axes(ax)
-        finite = [row for row in self._flows.to_dicts() if row["size_bytes"] is not None]
-        rows = [{**row, "scheme": _chain(row)} for row in finite]
-        _completion(ax, rows, "scheme")
+        names = ["startup", "avoidance", "size_bytes", "completion_s"]
+        flows = zip(*(self._flows[name] for name in names))
+        finite = [(_chain(startup, avoidance), time) for startup, avoidance, size, time in flows if size is not None]
+        _completion(ax, [name for name, _ in finite], [time for _, time in finite])
         return _labelled(ax, "completion time (s)", "share of the flows", "Completion times")
 
 
-def _chain(row: dict[str, Any]) -> str:
-    return row["startup"] if row["startup"] == row["avoidance"] else f"{row['startup']}+{row['avoidance']}"
+def _chain(startup: str, avoidance: str) -> str:
+    return startup if startup == avoidance else f"{startup}+{avoidance}"
 
 
 class ComparisonPlot:
@@ -114,9 +135,9 @@ class ComparisonPlot:
         """Congestion window (packets) over time (s) of the replication nearest the median, a curve for each scheme."""
         rows, of = _of_size(self._windows, size)
         ax = _axes(ax)
-        for name, group in _grouped(rows, "scheme").items():
+        for number, (name, group) in enumerate(_grouped(rows, "scheme").items()):
             known = [row for row in group if row["cwnd_packets"] is not None]
-            ax.plot([row["time_s"] for row in known], [row["cwnd_packets"] for row in known], label=name)
+            _marked(ax, [row["time_s"] for row in known], [row["cwnd_packets"] for row in known], number, name)
         title = f"Congestion windows, {amount(of)}"
         return _labelled(ax, "time since the flow's start (s)", "congestion window (packets)", title)
 
@@ -124,7 +145,7 @@ class ComparisonPlot:
         """Distribution function of the completion times (s) over the replications, a curve for each scheme."""
         rows, of = _of_size(self._replications, size)
         ax = _axes(ax)
-        _completion(ax, rows, "scheme")
+        _completion(ax, [row["scheme"] for row in rows], [row["completion_s"] for row in rows])
         return _labelled(ax, "completion time (s)", "share of the transfers", f"Completion times, {amount(of)}")
 
     def pareto(self, size: str | int | None = None, *, ax: Axes | None = None) -> Axes:
@@ -135,8 +156,10 @@ class ComparisonPlot:
         rows, of = _of_size(self._results, size)
         known = [row for row in rows if row["completion_s_median"] is not None]
         ax = _axes(ax)
-        for row in known:
-            ax.plot(row["completion_s_median"], row["drops_mean"], "o", label=row["scheme"])
+        for number, row in enumerate(known):
+            marker = _MARKERS[number // 10 % len(_MARKERS)]
+            point = [row["completion_s_median"]], [row["drops_mean"]]
+            ax.plot(*point, color=f"C{number % 10}", marker=marker, linestyle="none", label=row["scheme"])
         front = pareto_front([(row["completion_s_median"], row["drops_mean"]) for row in known])
         ax.plot([x for x, _ in front], [y for _, y in front], "k--", linewidth=1, zorder=0)
         title = f"Time and dropped packets, {amount(of)}"
@@ -155,11 +178,26 @@ def pareto_front(points: list[tuple[float, float]]) -> list[tuple[float, float]]
 class SweepPlot:
     """Plots of a sweep; each returns the matplotlib axes, and draws into ``ax`` if it is given."""
 
-    def __init__(self, results: Table) -> None:
-        self._results = results
+    def __init__(self, results: Table, factors: Sequence[str]) -> None:
+        self._results, self._factors = results, factors
 
-    def completion(self, *, ax: Axes | None = None) -> Axes:
-        """Distribution function of the completion times (s) of all runs, a curve for each scheme."""
+    def completion(self, *, by: str | Sequence[str] = "scheme", ax: Axes | None = None) -> Axes:
+        """Distribution function of the completion times (s), a curve for each value of ``by``.
+
+        ``by`` is a key of a factor (``"path.rate"``), a column of ``results`` (``"scheme"``, ``"size_bytes"``), or several of them.
+
+        Raises Error, with the nearest name, if there is no such column.
+        """
+        columns = self._results.column_names
+        keys = [by] if isinstance(by, str) else list(by)
+        # The columns of the factors follow the column of the cell, in the order of the factors.
+        named = dict(zip(self._factors, columns[1:]))
+        values = [self._results[named.get(key, key)] for key in keys]
+
+        def shown(key: str, value: Any) -> str:
+            return value if key == "scheme" else f"{key} = {value:g}" if isinstance(value, float) else f"{key} = {value}"
+
+        names = [", ".join(map(shown, keys, row)) for row in zip(*values)]
         ax = _axes(ax)
-        _completion(ax, self._results.to_dicts(), "scheme")
+        _completion(ax, names, self._results["completion_s"])
         return _labelled(ax, "completion time (s)", "share of the runs", "Completion times")

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from html import escape
 from typing import Any
 
 from . import _html
-from ._firstflight import Outcome, Table
+from ._error import Error
+from ._firstflight import Outcome, Scenario, Table
 from ._plot import ComparisonPlot, RunPlot, SweepPlot
 
 
 class _Result:
-    """A result with a JSON object."""
+    """A result with a JSON object.
+
+    Results are equal if their JSON and tables are, but for ``cpu_s`` and ``wall_s``; recorded packets are not compared. A result that is
+    pickled goes to other processes with all of its data.
+    """
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Result) and self._outcome == other._outcome
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._outcome,)
 
     def to_json(self) -> str:
         """The object that the command prints with ``--json``, as text in one line."""
@@ -77,11 +88,23 @@ class RunResult(_Result):
         return [str(path) for path in self._outcome.write(folder)]
 
     def __repr__(self) -> str:
-        return f"<RunResult {self._dict['title']!r}: {len(self.runs)} runs, {len(self._dict['flows'])} flows>"
+        title, runs, flows = self._summary
+        return f"<RunResult {title!r}: {runs} runs, {flows} flows>"
+
+    @cached_property
+    def _summary(self) -> tuple[str, int, int]:
+        """Title, number of runs, number of flows of the first run; without the JSON object, which is large for many runs."""
+        summary = self._outcome.summary()
+        assert summary is not None, "the result of a run has a summary"
+        return summary
 
     def _repr_html_(self) -> str:
         def delivered(row: dict[str, Any]) -> str:
             points = [(0.0, 0.0), *zip(row["delivered_at_s"], row["delivered_at_packets"])]
+            # A flow shorter than the grid of these times has none of them.
+            end = row["completion_s"]
+            if end is not None and end > points[-1][0]:
+                points.append((end, row["delivered_packets"]))
             return _html.sparkline(points)
 
         columns = [
@@ -95,8 +118,8 @@ class RunResult(_Result):
             ("lost", _html.text("lost_packets")),
             ("delivered packets over time", delivered),
         ]
-        title = self._dict["title"] or "Run"
-        return _html.table(title, self.flows.to_dicts(), columns)
+        title = self._summary[0] or "Run"
+        return _html.table(title, self.flows, columns)
 
 
 class Comparison(_Result):
@@ -136,6 +159,12 @@ class Comparison(_Result):
     def path(self) -> dict[str, Any]:
         """The path on which the schemes were compared, as in the JSON object."""
         return self._dict["path"]
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """The one setting that the server should have, as in the JSON object (``docs/results.md``): ``verdict``, ``sentence``, ``commands``
+        and so on."""
+        return self._dict["answer"]
 
     @property
     def recommended(self) -> list[dict[str, Any]]:
@@ -205,8 +234,11 @@ class Comparison(_Result):
         return _html.table(self._dict["title"], rows, columns, [f"Warning: {it}" for it in self.warnings])
 
 
-class InferredPath(_Result):
-    """Result of ``infer``: the path that captured connections crossed."""
+class InferredPath(_Result, Mapping[str, Any]):
+    """Result of ``infer``: the path that captured connections crossed.
+
+    It is a mapping from the names of the JSON object to their values: ``path["rate_bit_s"]``, ``dict(path)``.
+    """
 
     @cached_property
     def results(self) -> Table:
@@ -226,6 +258,30 @@ class InferredPath(_Result):
     def __getitem__(self, field: str) -> Any:
         """A value by its name: ``path["rate_bit_s"]``; None if the capture does not determine it. Raises KeyError."""
         return self._dict[field]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dict)
+
+    def __len__(self) -> int:
+        return len(self._dict)
+
+    def to_scenario(self, **keys: Any) -> Scenario:
+        """A scenario on this path: rate, round trip, buffer and loss as inferred, with ``keys`` of the format beside or in place of them.
+
+        Raises Error with the name of a value that the capture does not determine and ``keys`` do not have.
+        """
+        own = keys.pop("path", {})
+        values = {
+            "rate": self["rate_bit_s"],
+            "rtt": None if self["rtt_ms"] is None else self["rtt_ms"] / 1e3,
+            "buffer": None if self["buffer_packets"] is None else f"{self['buffer_packets']} packets",
+            "loss": self["loss"],
+        }
+        path = {**values, **own}
+        for key, value in path.items():
+            if value is None:
+                raise Error(f"path.{key}: the capture does not determine it; expected a value, such as to_scenario(path={{{key!r}: …}})")
+        return Scenario(path=path, **keys)
 
     def __repr__(self) -> str:
         known = {key: self._dict[key] for key in ("rate_bit_s", "rtt_ms", "buffer_packets", "loss")}
@@ -249,11 +305,20 @@ class InferredPath(_Result):
         return _html.table(f"Path of {self._dict['inferred_from']}", self.estimates.to_dicts(), columns)
 
 
-class SweepResult:
+class SweepResult(_Result):
     """Result of ``sweep``: a row for each run."""
 
-    def __init__(self, outcome: Outcome, factors: Mapping[str, Any]) -> None:
-        self._outcome, self._factors = outcome, list(factors)
+    def to_json(self) -> str:
+        """An object as text in one line: ``factors``, the keys that are varied; ``rows``, the rows of ``results``."""
+        return super().to_json()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object of ``to_json()``."""
+        return super().to_dict()
+
+    @cached_property
+    def _factors(self) -> list[str]:
+        return self._outcome.factors()
 
     @cached_property
     def results(self) -> Table:
@@ -266,22 +331,21 @@ class SweepResult:
 
     @cached_property
     def plot(self) -> SweepPlot:
-        """Plots: ``completion()`` (distribution functions)."""
-        return SweepPlot(self.results)
+        """Plots: ``completion(by=…)`` (distribution functions)."""
+        return SweepPlot(self.results, self._factors)
 
     def __repr__(self) -> str:
         return f"<SweepResult over {', '.join(self._factors)}: {len(self.results)} runs>"
 
     def _repr_html_(self) -> str:
-        names = [column.name for column in self.results.columns]
-        factors = names[1 : 1 + len(self._factors)]
-        groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-        for row in self.results.to_dicts():
-            key = (*(row[name] for name in factors), row["scheme"], row["size_bytes"])
-            groups.setdefault(key, []).append(row)
+        table = self.results
+        factors = table.column_names[1 : 1 + len(self._factors)]
+        groups: dict[tuple[Any, ...], list[float | None]] = {}
+        for *key, time in zip(*(table[name] for name in [*factors, "scheme", "size_bytes", "completion_s"])):
+            groups.setdefault(tuple(key), []).append(time)
         rows: list[dict[str, Any]] = []
         for key, group in groups.items():
-            times = sorted(row["completion_s"] for row in group if row["completion_s"] is not None)
+            times = sorted(time for time in group if time is not None)
             rows.append({"key": key, "runs": len(group), "times": times})
         longest = max((row["times"][-1] for row in rows if row["times"]), default=0.0)
 
