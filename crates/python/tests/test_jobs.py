@@ -123,7 +123,7 @@ def test_an_exception_of_the_progress_ends_the_work() -> None:
 
 
 def test_the_bar_is_silent_without_a_terminal() -> None:
-    program = 'import firstflight as ff; ff.run(ff.Scenario("lte", flow=[{"size": "3 MB"}]), replications=100)'
+    program = 'import firstflight as ff; ff.run(ff.Scenario("lte", path={"loss": "1%"}, flow=[{"size": "3 MB"}]), replications=100)'
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert (run.stdout, run.stderr) == ("", "")
 
