@@ -202,3 +202,18 @@ impl AtSize {
         self.beside[place].len() as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_candidate_gets_twice_its_replications_and_the_present_scheme_as_many() {
+        let present = Candidate::parse("slow-start+cubic").expect("a candidate");
+        let at = AtSize { size: 1, packets: 1.0, present: vec![None; 24], beside: vec![vec![None; 16]] };
+        let bystanders =
+            Bystanders { present, scenes: vec![], scene_packets: 0.0, sizes: vec![at], first: 16 };
+        // 32 scenes; 16 more runs of the candidate, and 8 of the present scheme.
+        assert_eq!(bystanders.to_double(0, 0), (32, 24));
+    }
+}

@@ -282,4 +282,19 @@ mod tests {
         let scenario = firstflight_scenario::parse(&text, "graph.toml").expect("a scenario").scenario;
         assert_eq!(bottleneck(&scenario), (20e6, 60.0 * 1500.0));
     }
+
+    #[test]
+    fn requests_last_as_long_as_the_transfer_and_the_bulk_flow_behind_it() {
+        let text = "[path]\nrate = \"20 Mbit/s\"\nrtt = \"50 ms\"\nbuffer = \"80 packets\"\n[[flow]]\nsize = \"30 KB\"\n";
+        let scenario = firstflight_scenario::parse(text, "path.toml").expect("a scenario").scenario;
+        let [bulk, requests] =
+            [BULK, REQUESTER].map(|name| bystander(&scenario, name, Start::At(Nanos::ZERO)));
+        assert_eq!(bulk.size, None, "the bulk flow does not end before the transfer begins");
+        // A full path of 250 KB takes 100 ms at 20 Mbit/s.
+        let pipe = Pipe { rate: 20e6, rtt: 0.05, content: 250_000.0, packet: 1500.0 };
+        let (index, age, begin, before, begun) = (0, 0.0, Nanos::ZERO, 0, None);
+        let scene = Scene { index, age, begin, pipe, bulk, before, requests, begun };
+        // 1.05 MB at half the rate take 840 ms, and four times the content 400 ms: 6.2 times 200 ms.
+        assert_eq!(scene.requests(1_050_000), 6);
+    }
 }

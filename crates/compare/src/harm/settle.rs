@@ -293,4 +293,12 @@ mod tests {
         // Sixteen replications of each are no 64.
         assert!(!confirmed(&parts, 0));
     }
+
+    #[test]
+    fn a_part_without_a_share_has_no_part_in_the_harm() {
+        let counted = at_size(vec![by_turns(16, 1.5, 0.1)]);
+        let uncounted = at_size(vec![vec![None; 16]]);
+        assert_eq!(mixed(&[(1.0, &counted), (0.0, &uncounted)], 0), mixed(&[(1.0, &counted)], 0));
+        assert_eq!(mixed(&[(0.5, &counted), (0.5, &uncounted)], 0), None);
+    }
 }

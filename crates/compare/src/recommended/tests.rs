@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firstflight_results::{Harm, Mean, Sample, SampleSet};
 
 use super::*;
+use crate::costs::Costs;
 use firstflight_hosts::stats::completion;
 
 /// Result with a median of `median` seconds, and its difference from the baseline with the interval's ends.
@@ -557,4 +558,51 @@ fn a_single_size_has_no_candidate_for_all() {
         for_all_sizes(&results, &[30_000, 300_000], &asked_of(&ask(None, None, Limits::default()), &samples)),
         None
     );
+}
+
+#[test]
+fn a_difference_whose_interval_reaches_zero_is_no_gain() {
+    let chosen = |high: f64| {
+        let results = [result("new", 0.9, Some([-0.2, -0.1, high])), result("base", 1.0, None)];
+        one(&results, &ask(None, Some("base"), Limits::default())).scheme
+    };
+    assert_eq!(chosen(0.0), None);
+    assert_eq!(chosen(-0.001).as_deref(), Some("new"));
+}
+
+#[test]
+fn several_sizes_have_a_contest_each_one_for_all_and_one_for_the_answer() {
+    let results = at_two_sizes(&[("iw30", [0.40, 0.20], [1.0, 1.0]), ("present", [0.00, 0.00], [1.0, 1.0])]);
+    let question = ask(Some("present"), None, Limits::default());
+    let weights = Weights { of: BTreeMap::new(), uncounted: None };
+    let count = |sizes: &[u64]| contests(&results, sizes, &question, (&weights, Profile::Linux)).len();
+    assert_eq!((count(&[]), count(&[30_000]), count(&[30_000, 300_000])), (0, 2, 4));
+}
+
+#[test]
+fn the_fastest_without_a_reference_has_the_criteria_that_chose_it() {
+    let with = |scheme: &str, bulk: f64, ties_with_best: bool| SchemeResult {
+        harm: Some(exactly(bulk)),
+        ties_with_best,
+        ..result(scheme, 1.0, None)
+    };
+    let results = [with("loud", 1.04, true), with("gentle", 1.0, true), with("slow", 1.04, false)];
+    let chosen = one(&results, &ask(None, None, Limits::default()));
+    assert_eq!(chosen.scheme.as_deref(), Some("gentle"));
+    assert_eq!(chosen.chosen_by, ["harm"]);
+}
+
+#[test]
+fn an_equal_candidate_lends_its_harm_of_more_replications() {
+    let rows = [
+        SchemeResult { same_as: Some("own".into()), ..result("alias", 1.0, None) },
+        result("own", 1.0, None),
+    ];
+    let costs = [(1.1, 16), (1.2, 64)].map(|(bulk, replications)| Costs {
+        harm: Some(Harm { replications, ..exactly(bulk) }),
+        risks: vec![],
+        how: vec![],
+    });
+    let harms = Costs::beside(&rows, costs.into()).into_iter().map(|row| row.harm.map(|harm| harm.bulk));
+    assert_eq!(harms.collect::<Vec<_>>(), [Some(1.2), Some(1.2)]);
 }

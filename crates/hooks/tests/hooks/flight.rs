@@ -128,7 +128,10 @@ fn data_in_flight_counts_until_it_has_arrived_or_its_connection_has_died() {
         assert!((33..=100).contains(&counted), "{counted}");
         // Within what two round trips change.
         let free = 70u32.saturating_sub(counted);
-        assert!(live.abs_diff(free.clamp(STACK, 40)) <= 8 || live == STACK && free < 28, "{live} beside {counted}");
+        assert!(
+            live.abs_diff(free.clamp(STACK, 40)) <= 8 || live == STACK && free < 28,
+            "{live} beside {counted}"
+        );
         client.read_exact(&mut vec![0; 1_000_000]).expect("all bytes");
     });
     // The count of the last round trip stays for four round trips, and no longer.

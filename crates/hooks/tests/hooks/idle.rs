@@ -96,7 +96,8 @@ fn after_an_idle_time_a_paced_plan_begins_as_the_stack_does_and_goes_on_at_its_p
         };
         let (data, _) = path.serve(90_000, |_| false, write);
         let at = data.iter().position(|time| *time > IDLE).expect("a second response");
-        let before = |time: Duration| data[at..].iter().filter(|sent| **sent - data[at] < time).count() as u32;
+        let before =
+            |time: Duration| data[at..].iter().filter(|sent| **sent - data[at] < time).count() as u32;
         (before(Duration::from_millis(7)), before(Duration::from_millis(20)), before(FLIGHT))
     };
     // Ten at once, then one each millisecond: at 7 ms 16 or 17, at 20 ms 29 or 30. At twice the window it would be 20 and 30, without the
