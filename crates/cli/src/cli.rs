@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use firstflight_document::schema::schema_text;
-use firstflight_scenario::schema;
+use firstflight_scenario::{preset::PRESETS, schema};
 
 use crate::doctor::VERSION;
 use crate::failure::{Failure, wrong_at};
@@ -152,7 +153,7 @@ impl Cli {
             }),
             Command::Completions(Completions { shell }) => {
                 let mut script = vec![];
-                clap_complete::generate(shell, &mut Self::command(), "firstflight", &mut script);
+                clap_complete::generate(shell, &mut completed(shell), "firstflight", &mut script);
                 output::print(&String::from_utf8_lossy(&script))
             }
             Command::Manual(Manual { folder }) => {
@@ -161,4 +162,18 @@ impl Cli {
             }
         }
     }
+}
+
+/// The commands for the completions of a shell. In bash, arguments that may be path presets have their names: its script
+/// offers files if no name fits. The scripts of other shells would offer no files beside the names.
+fn completed(shell: Shell) -> clap::Command {
+    let mut command = Cli::command();
+    if shell == Shell::Bash {
+        for (of, argument) in [("compare", "inputs"), ("presets", "name")] {
+            let names = PossibleValuesParser::new(PRESETS.iter().map(|preset| preset.name));
+            let place = command.find_subcommand_mut(of).expect("the command is declared");
+            *place = std::mem::take(place).mut_arg(argument, |arg| arg.value_parser(names));
+        }
+    }
+    command
 }

@@ -1,6 +1,7 @@
 //! JSON output of the commands, on which scripts rely.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 
 use crate::common::Scratch;
 use serde_json::{Value, json};
@@ -335,6 +336,26 @@ fn schema_version_and_completions_are_printed() {
             "{shell}"
         );
     }
+}
+
+#[test]
+fn bash_completes_names_of_presets_and_falls_back_to_files() {
+    let scratch = Scratch::new();
+    let script = scratch.run(&["completions", "bash"]).out;
+    let complete = |command: &str, word: &str| {
+        let ask = format!(
+            "{script}\nCOMP_WORDS=(firstflight {command} {word}); COMP_CWORD=2; _firstflight firstflight {word} {command}; \
+             echo \"${{COMPREPLY[@]}}\"; complete -p firstflight"
+        );
+        let answer = Command::new("bash").args(["-c", &ask]).output().expect("bash runs");
+        String::from_utf8_lossy(&answer.stdout).into_owned()
+    };
+    for command in ["compare", "presets"] {
+        assert!(complete(command, "cab").starts_with("cable\n"), "{}", complete(command, "cab"));
+    }
+    // No reply, and readline offers files then because the function is registered with `-o default`.
+    let file = complete("compare", "server");
+    assert!(file.starts_with("\ncomplete ") && file.contains(" -o default "), "{file}");
 }
 
 #[test]
