@@ -207,13 +207,15 @@ impl Prefix {
     }
 
     fn holds(&self, address: IpAddr) -> bool {
-        let bits = |address: IpAddr| match address {
-            IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,
-            IpAddr::V6(v6) => v6.to_bits(),
+        let octets = |address: IpAddr| match address {
+            IpAddr::V4(v4) => v4.octets().to_vec(),
+            IpAddr::V6(v6) => v6.octets().to_vec(),
         };
-        let address = address.to_canonical();
-        let apart = bits(self.address) ^ bits(address);
-        self.address.is_ipv4() == address.is_ipv4() && apart.leading_zeros() >= self.length
+        let (own, other) = (octets(self.address), octets(address.to_canonical()));
+        let apart =
+            own.iter().zip(&other).map(|(own, other)| own ^ other).zip(0..).find(|(apart, _)| *apart != 0);
+        own.len() == other.len()
+            && apart.is_none_or(|(apart, octet)| 8 * octet + apart.leading_zeros() >= self.length)
     }
 }
 

@@ -109,10 +109,8 @@ fn every_profile_is_named_where_one_is_chosen() {
         assert!(help(&[command, "--help"]).contains(": rfc, ns2, linux or quinn"), "{command}");
     }
     let schema = help(&["schema", "grid"]);
-    let python = include_str!("../../python/python/firstflight/_api.py");
     for profile in Profile::WORDS {
         assert!(schema.contains(&format!("\"{profile}\"")), "{profile}: grids");
-        assert!(python.contains(&format!("``\"{profile}\"``")), "{profile}: Python");
     }
 }
 

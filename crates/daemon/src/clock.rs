@@ -21,7 +21,7 @@ const APART: u64 = 100_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     /// The wall clock less the time since boot, nanoseconds, at the look before.
-    before: Option<i128>,
+    before: Option<i64>,
 }
 
 impl Steps {
@@ -36,9 +36,9 @@ impl Steps {
     }
 
     fn step(&mut self, boot: Nanos, wall: u64) -> Option<f64> {
-        let now = i128::from(wall) - i128::from(boot.0);
+        let now = wall.wrapping_sub(boot.0).cast_signed();
         let before = self.before.replace(now)?;
-        let step = (now - before) as f64 / 1e9;
+        let step = now.wrapping_sub(before) as f64 / 1e9;
         (step.abs() >= STEP).then_some(step)
     }
 }

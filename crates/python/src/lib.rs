@@ -13,6 +13,7 @@ mod input;
 mod job;
 mod outcome;
 mod quantity;
+mod rows;
 mod scenario;
 mod scheme;
 mod study;

@@ -14,7 +14,7 @@ use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
 
 use crate::error::raised;
-use crate::sweep;
+use crate::rows;
 use crate::table::Table;
 
 /// The result of a call, from which the classes of the package are made.
@@ -152,7 +152,7 @@ impl Outcome {
             Kind::Run { result, .. } => json(result),
             Kind::Comparison { report, .. } => json(&report.comparison),
             Kind::Path(path) => json(path),
-            Kind::Sweep { axes, rows } => sweep::json(axes, rows),
+            Kind::Sweep { axes, rows } => rows::json(axes, rows),
         }
     }
 
@@ -236,7 +236,7 @@ impl Outcome {
             }
             (Kind::Comparison { report, .. }, "estimate") => Some(estimates(&report.comparison.path)),
             (Kind::Path(path), "estimate") => Some(estimates(path)),
-            (Kind::Sweep { axes, rows }, "sweep") => Some(sweep::table(axes, rows.clone())),
+            (Kind::Sweep { axes, rows }, "sweep") => Some(rows::table(axes, rows.clone())),
             _ => None,
         }
     }

@@ -310,7 +310,7 @@ pub(crate) fn value_of(value: &Bound<'_, PyAny>, key: &str) -> PyResult<Value> {
 /// A value of a key with its tables, `path.rate`, in TOML. Raises firstflight.Error with the key if it is no value of a scenario.
 #[pyfunction]
 #[pyo3(signature = (key, value: "object"))]
-pub fn in_toml(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(crate) fn in_toml(key: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(completed(key, value_of(value, key)?).map_err(raised)?.to_string())
 }
 

@@ -16,9 +16,9 @@ fn the_program_prints_the_run_and_three_ranked_schemes() {
 }
 
 #[test]
-fn the_readme_shows_this_program() {
+fn the_documentation_shows_this_program() {
     let program = include_str!("../src/main.rs");
     let (_, program) = program.split_once("\n\n").expect("the program follows its description");
-    let readme = include_str!("../../../README.md");
-    assert!(readme.contains(&format!("```rust\n{program}```")), "README.md has another program");
+    let page = include_str!("../../../docs/map.md");
+    assert!(page.contains(&format!("```rust\n{program}```")), "docs/map.md has another program");
 }

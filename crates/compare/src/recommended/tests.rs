@@ -571,15 +571,6 @@ fn a_difference_whose_interval_reaches_zero_is_no_gain() {
 }
 
 #[test]
-fn several_sizes_have_a_contest_each_one_for_all_and_one_for_the_answer() {
-    let results = at_two_sizes(&[("iw30", [0.40, 0.20], [1.0, 1.0]), ("present", [0.00, 0.00], [1.0, 1.0])]);
-    let question = ask(Some("present"), None, Limits::default());
-    let weights = Weights { of: BTreeMap::new(), uncounted: None };
-    let count = |sizes: &[u64]| contests(&results, sizes, &question, (&weights, Profile::Linux)).len();
-    assert_eq!((count(&[]), count(&[30_000]), count(&[30_000, 300_000])), (0, 2, 4));
-}
-
-#[test]
 fn the_fastest_without_a_reference_has_the_criteria_that_chose_it() {
     let with = |scheme: &str, bulk: f64, ties_with_best: bool| SchemeResult {
         harm: Some(exactly(bulk)),
