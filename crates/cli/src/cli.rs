@@ -1,9 +1,10 @@
 //! The commands and their arguments.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use firstflight_document::schema::schema_text;
 use firstflight_scenario::{preset::PRESETS, schema};
@@ -157,15 +158,33 @@ impl Cli {
                 output::print(&String::from_utf8_lossy(&script))
             }
             Command::Manual(Manual { folder }) => {
-                let written = clap_mangen::generate_to(Self::command(), &folder);
+                let mut command = Self::command().disable_help_subcommand(true);
+                command.build();
+                let written = manual(command, &folder);
                 written.map_err(|error| Failure::new(wrong_at(folder.display(), error)))
             }
         }
     }
 }
 
+/// Writes the manual page of a command and those of its subcommands into a folder. Examples keep their lines.
+fn manual(command: clap::Command, folder: &Path) -> io::Result<()> {
+    for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
+        manual(part.clone(), folder)?;
+    }
+    let page = clap_mangen::Man::new(command);
+    let mut text = vec![];
+    page.render(&mut text)?;
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    if let Some((before, after)) = text.split_once(".SH EXTRA\n") {
+        let end = after.find("\n.SH ").map_or(after.len(), |at| at + 1);
+        text = format!("{before}.SH EXTRA\n.nf\n{}\n.fi\n{}", after[..end].trim_end(), &after[end..]);
+    }
+    fs::write(folder.join(page.get_filename()), text)
+}
+
 /// The commands for the completions of a shell. In bash, arguments that may be path presets have their names: its script
-/// offers files if no name fits. The scripts of other shells would offer no files beside the names.
+/// offers files if no name fits. The scripts of other shells would offer no files beside the names: they offer files.
 fn completed(shell: Shell) -> clap::Command {
     let mut command = Cli::command();
     if shell == Shell::Bash {
@@ -174,6 +193,9 @@ fn completed(shell: Shell) -> clap::Command {
             let place = command.find_subcommand_mut(of).expect("the command is declared");
             *place = std::mem::take(place).mut_arg(argument, |arg| arg.value_parser(names));
         }
+    } else {
+        let place = command.find_subcommand_mut("compare").expect("the command is declared");
+        *place = std::mem::take(place).mut_arg("inputs", |arg| arg.value_hint(ValueHint::AnyPath));
     }
     command
 }

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use firstflight_scenario::Profile;
@@ -373,4 +374,26 @@ fn quantities_of_options_are_quoted_and_their_nearest_unit_comes_last() {
     let run = scratch.run(&["reproduce", &long]);
     let place = format!("error: ID \"{}… (5000 characters)\": neither a paper nor a line", "x".repeat(61));
     assert!(run.code == 2 && run.err.starts_with(&place), "{}", run.err);
+}
+
+#[test]
+fn examples_of_manual_pages_keep_their_lines() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("manual");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let output = program().arg("manual").arg(&folder).output().expect("the program runs");
+    assert_code(output.status, 0, &String::from_utf8_lossy(&output.stderr));
+    let pages: Vec<_> = std::fs::read_dir(&folder).expect("a folder").flatten().collect();
+    assert!(pages.len() > 20, "{}", pages.len());
+    for page in pages {
+        let text = std::fs::read_to_string(page.path()).expect("a page");
+        let Some((_, extra)) = text.split_once(".SH EXTRA\n") else { continue };
+        let section = extra.split("\n.SH ").next().expect("the section");
+        assert!(
+            section.starts_with(".nf\n") && section.trim_end().ends_with("\n.fi"),
+            "{:?}",
+            page.file_name()
+        );
+        assert_eq!(section.matches("\n.fi").count(), 1, "{:?}", page.file_name());
+    }
 }
