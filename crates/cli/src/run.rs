@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use firstflight::files;
 use firstflight::recording::Recording;
 use firstflight::{Made, Run};
 use firstflight_contract::Nanos;
@@ -18,7 +19,6 @@ use firstflight_scenario::{Loaded, load_with};
 use firstflight_schemes::catalogue::Schemes;
 
 use crate::arguments::{SEEDS, whole};
-use crate::captures;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::memory::{Memory, failed};
@@ -125,7 +125,7 @@ pub(crate) fn scenario(path: &Path, schemes: &Schemes) -> Result<Loaded, Failure
             ))
             .into());
     }
-    if captures::head(path).is_ok_and(|head| captures::is_one(path, &head)) {
+    if files::head(path).is_ok_and(|head| files::is_one(path, &head)) {
         return Err(wrong_at(&named, "a capture is no scenario")
             .expecting("a scenario file")
             .near(Some(&format!("firstflight compare {named}")))

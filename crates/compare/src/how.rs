@@ -219,12 +219,12 @@ pub(crate) fn how_on(candidate: &Candidate, routes: &[Route], profile: Profile) 
 }
 
 /// Commands or options by which a server changes from the default of its stack to the candidate, one after another; `None` if that
-/// stack cannot have the candidate. Profiles that are no single stack (`rfc`, `ns2`) have the ways of all.
+/// stack cannot have the candidate. Profiles that are no single stack (`rfc`, `ns2`), or whose options are not known, have the ways of all.
 pub(crate) fn change(candidate: &Candidate, routes: &[Route], profile: Profile) -> Option<Vec<String>> {
     let stack = match profile {
         Profile::Linux => Stack::Linux,
         Profile::Quinn => Stack::Quinn,
-        Profile::Rfc | Profile::Ns2 => {
+        _ => {
             let all = how_on(candidate, routes, profile);
             return (!all.is_empty()).then_some(all);
         }
