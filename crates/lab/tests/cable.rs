@@ -8,6 +8,8 @@ use std::time::Instant;
 use firstflight_hosts::host::{Host, Observe};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_lab::{Cable, check};
+use firstflight_results::Validity;
+use firstflight_scenario::Scenario;
 
 const SCENARIO: &str = r#"
     duration = "30 s"
@@ -25,7 +27,6 @@ const SCENARIO: &str = r#"
 const BYTES: usize = 300_000;
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the test measures a transfer in real time")]
 fn a_transfer_over_a_cable_takes_the_time_that_the_simulator_says() {
     if !check::can_run(&check::check()) {
         firstflight_skip::skip("`firstflight lab check` says what this machine lacks");
@@ -35,8 +36,21 @@ fn a_transfer_over_a_cable_takes_the_time_that_the_simulator_says() {
     let run = Simulator.run(&scenario, 1, &Observe::default()).expect("it runs");
     let simulated = run.result.flows[0].completion_s.expect("it ends");
 
+    // A transfer counts if the emulator was on time: 99 % of the packets late by half a millisecond at most.
+    let transfers = (0..4).map(|_| transfer(&scenario));
+    let on_time = transfers.into_iter().find(|(_, validity)| validity.lateness_p99_ms <= 0.5);
+    let (took, validity) = on_time.expect("of four transfers one is emulated on time");
+    // The client sees the last byte half a round trip before the server has its acknowledgment, and the first byte left
+    // half a round trip after the end of the client's handshake.
+    println!("{took:.3} s over the cable, {simulated:.3} s simulated, {validity:?}");
+    assert!((took / simulated - 1.0).abs() <= 0.03, "{took} s, simulated {simulated} s, {validity:?}");
+}
+
+/// Time of a transfer over a cable, seconds, and whether the emulator was on time.
+#[expect(clippy::disallowed_methods, reason = "the test measures a transfer in real time")]
+fn transfer(scenario: &Scenario) -> (f64, Validity) {
     let [near, far] = [Ipv4Addr::new(10, 86, 1, 1), Ipv4Addr::new(10, 86, 1, 2)];
-    let cable = Cable::lay(&scenario, &[near], &[far]).expect("a cable");
+    let cable = Cable::lay(scenario, &[near], &[far]).expect("a cable");
     let address = SocketAddr::from((near, 8080));
     let listener = cable.near().run(|| TcpListener::bind(address)).expect("a network").expect("a listener");
     let server = thread::spawn(move || {
@@ -54,8 +68,5 @@ fn a_transfer_over_a_cable_takes_the_time_that_the_simulator_says() {
     drop(client);
     let validity = cable.cut().expect("it was emulated");
     assert!(bytes.iter().all(|byte| *byte == 7));
-    // The client sees the last byte half a round trip before the server has its acknowledgment, and the first byte left
-    // half a round trip after the end of the client's handshake.
-    println!("{took:.3} s over the cable, {simulated:.3} s simulated, {validity:?}");
-    assert!((took / simulated - 1.0).abs() <= 0.03, "{took} s, simulated {simulated} s, {validity:?}");
+    (took, validity)
 }
