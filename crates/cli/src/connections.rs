@@ -9,6 +9,7 @@ use firstflight_capture::Capture;
 use firstflight_compare::connections;
 use firstflight_document::quantity::parse_bytes;
 use firstflight_document::quoted;
+use firstflight_paths::Prefix;
 use firstflight_report::{bytes, time};
 use firstflight_results::CapturedConnection;
 
@@ -77,7 +78,7 @@ enum Column {
 }
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
-    let network = options.network.as_deref().map(Prefix::parse).transpose()?;
+    let network = options.network.as_deref().map(network).transpose()?;
     let least = options.min_bytes.as_deref().map(least).transpose()?.unwrap_or(0);
     let named: Vec<_> = options.captures.iter().map(PathBuf::as_path).collect();
     let (_, capture) = captures::read(&named)?;
@@ -109,7 +110,7 @@ fn chosen(capture: &Capture, network: Option<&Prefix>, least: u64) -> Vec<Captur
     let mut rows = connections(capture);
     rows.retain(|row| {
         let client = capture.connections[row.index as usize].client;
-        row.bytes >= least && network.is_none_or(|network| network.holds(client))
+        row.bytes >= least && network.is_none_or(|network| network.has(client))
     });
     rows
 }
@@ -182,40 +183,19 @@ fn least(text: &str) -> Result<u64, Failure> {
     })
 }
 
-/// A network of clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Prefix {
-    address: IpAddr,
-    length: u32,
-}
-
-impl Prefix {
-    fn parse(text: &str) -> Result<Self, Failure> {
-        let wrong = |why: String| -> Failure {
-            let expected = "a network such as 203.0.113.0/24 or 2001:db8::/32, or an address";
-            wrong_at(option("network", Some(&quoted(text))), why).expecting(expected).into()
-        };
-        let (address, length) = text.split_once('/').map_or((text, None), |(it, length)| (it, Some(length)));
-        let address: IpAddr = address.parse().map_err(|_| wrong("not an address".into()))?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let length = match length.map(str::parse::<u32>) {
-            None => most,
-            Some(Ok(length)) if length <= most => length,
-            Some(_) => return Err(wrong(format!("not a length from 0 to {most}"))),
-        };
-        Ok(Self { address, length })
-    }
-
-    fn holds(&self, address: IpAddr) -> bool {
-        let octets = |address: IpAddr| match address {
-            IpAddr::V4(v4) => v4.octets().to_vec(),
-            IpAddr::V6(v6) => v6.octets().to_vec(),
-        };
-        let (own, other) = (octets(self.address), octets(address.to_canonical()));
-        let apart =
-            own.iter().zip(&other).map(|(own, other)| own ^ other).zip(0..).find(|(apart, _)| *apart != 0);
-        own.len() == other.len()
-            && apart.is_none_or(|(apart, octet)| 8 * octet + apart.leading_zeros() >= self.length)
+/// A network of clients, or a single one.
+fn network(text: &str) -> Result<Prefix, Failure> {
+    let wrong = |why: String| -> Failure {
+        let expected = "a network such as 203.0.113.0/24 or 2001:db8::/32, or an address";
+        wrong_at(option("network", Some(&quoted(text))), why).expecting(expected).into()
+    };
+    let (address, length) = text.split_once('/').map_or((text, None), |(it, length)| (it, Some(length)));
+    let address: IpAddr = address.parse().map_err(|_| wrong("not an address".into()))?;
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    match length.map(str::parse::<u8>) {
+        None => Ok(Prefix::around(address, most)),
+        Some(Ok(length)) if length <= most => Ok(Prefix::around(address, length)),
+        Some(_) => Err(wrong(format!("not a length from 0 to {most}"))),
     }
 }
 
@@ -226,7 +206,7 @@ mod tests {
     #[test]
     fn a_prefix_holds_the_addresses_of_its_network() {
         let holds = |prefix: &str, address: &str| {
-            Prefix::parse(prefix).expect("a prefix").holds(address.parse().expect("an address"))
+            network(prefix).expect("a network").has(address.parse().expect("an address"))
         };
         assert!(holds("203.0.113.0/24", "203.0.113.255") && !holds("203.0.113.0/24", "203.0.114.0"));
         assert!(holds("203.0.113.7", "203.0.113.7") && !holds("203.0.113.7", "203.0.113.6"));
@@ -243,7 +223,7 @@ mod tests {
             ("::/129", "not a length from 0 to 128"),
             ("10.0.0.0/x", "not a length from 0 to 32"),
         ] {
-            let Err(Failure::Because(message)) = Prefix::parse(text) else { panic!("{text}") };
+            let Err(Failure::Because(message)) = network(text) else { panic!("{text}") };
             assert!(
                 message.starts_with(&format!("--network \"{text}\": ")) && message.contains(why),
                 "{message}"

@@ -50,7 +50,7 @@ fn the_capture_goes_to_standard_output_and_everything_else_to_standard_error() {
 
 #[test]
 fn a_tcpdump_that_goes_on_is_ended_after_the_time_and_at_the_length() {
-    // It writes what it has when it is told to end.
+    // The program writes its last bytes after the signal.
     let scratch = with_tcpdump("trap 'echo end; exit 0' TERM\necho begin\nsleep 30 >&- 2>&- &\nwait");
     let ran = captured(&scratch, &["--for", "1s"]);
     assert_eq!(

@@ -74,6 +74,7 @@ impl Input {
         let only = usize::try_from(number).ok().filter(|index| *index < count);
         let only = only.and_then(|index| capture.only(index)).ok_or_else(|| {
             let expected = match count {
+                0 => "a capture with a connection".to_owned(),
                 1 => "0, the only connection".to_owned(),
                 _ => format!("a number from 0 to {}, as `firstflight connections` lists them", count - 1),
             };

@@ -120,7 +120,7 @@ impl Live<'_> {
     }
 }
 
-/// What was copied.
+/// Length of the copy so far.
 #[derive(Default)]
 struct Copied {
     bytes: u64,

@@ -168,7 +168,7 @@ fn parts(side: &Side<'_>, after: bool, classes: &BTreeMap<i32, Class>) -> Vec<Pa
     side.timed.iter().map(of).collect()
 }
 
-/// What a change adds to the logarithm of the time: by class, and over all large classes by their weights.
+/// Change of the logarithm of the time: in each class, and over all large classes by their weights.
 struct Effects {
     by_class: Vec<Option<model::Fit>>,
     all: Option<f64>,

@@ -19,7 +19,7 @@ pub(super) struct Sums {
 pub(super) struct Fit {
     /// Logarithm of the time before, at a size and a round trip of zero.
     pub(super) before: f64,
-    /// What the change adds to the logarithm of the time.
+    /// Difference after the change, logarithm of the time.
     pub(super) change: f64,
 }
 
