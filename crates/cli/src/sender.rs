@@ -104,6 +104,13 @@ impl Options {
     /// The flow that the options describe, of segments of `mss` payload bytes.
     fn flow(&self, mss: u32) -> Result<FlowConfig, Failure> {
         let word = self.profile.as_deref();
+        if let Some(profile) = word.and_then(Profile::from_word).filter(|profile| profile.stack().is_quic()) {
+            let tcp = Profile::ALL.iter().filter(|profile| !profile.stack().is_quic());
+            let tcp: Vec<_> = tcp.map(|profile| profile.word()).collect();
+            let why = "the lines have the sequence numbers of TCP, and this is a stack of QUIC";
+            let at = option("profile", Some(&quoted(profile.word())));
+            return Err(wrong_at(at, why).expecting(format!("one of: {}", tcp.join(", "))).into());
+        }
         let header = word.and_then(Profile::from_word).unwrap_or(Profile::Rfc).stack().header;
         let flow = Flow::new()
             .handshake(true)

@@ -46,7 +46,7 @@ pub fn default_startups(input: &Input, profile: Profile, host: &dyn Host) -> Vec
     if !rules.detects_by_time() {
         offered = without(offered, Signals::RATE);
     }
-    if rules.always_paces() {
+    if rules.datagrams.is_some() {
         offered = without(offered, Signals::PACING);
     }
     let runs = |label: &str| AnyPhase::by_label(label).is_some_and(|phase| offered.has(phase.info().needs));

@@ -13,12 +13,10 @@ pub struct Rules {
     pub marks: MarkRule,
     /// Whether a multiplicative decrease applies to the window (ns-2, Linux) or to FlightSize (RFC 5681).
     pub decrease_from_window: bool,
-    /// Way to the reduced window, where times are the sign of a loss.
-    pub reduction: Reduction,
     /// Times at which the window may grow.
     pub limited: LimitedRule,
-    /// Part of the window that is used, where times are the sign of a loss.
-    pub fill: Fill,
+    /// Datagrams, where packet numbers are the sign of a loss; `None` elsewhere.
+    pub datagrams: Option<Datagrams>,
     /// Whether windows count whole packets, so that a fraction of a packet is not sent (ns-2), and not bytes.
     pub whole_packets: bool,
     /// Pacing.
@@ -38,6 +36,8 @@ pub enum Detection {
     Duplicates,
     /// The times of segments reported above too: RACK-TLP (RFC 8985). The recoveries Tahoe and Reno go by duplicate ACKs even so.
     Times,
+    /// Packet numbers, and the times of packets sent before one that arrived: RFC 9002. Only with [`Rules::datagrams`].
+    Packets,
 }
 
 /// Course of a recovery after duplicate ACKs.
@@ -68,26 +68,57 @@ pub enum LimitedRule {
     /// For ACKs of what was in flight while the window limited the sender (RFC 7661's premise; `tcp_is_cwnd_limited` of Linux).
     InFlight,
     /// If the window or the pacer, and not the application, ended the last attempt to send before the ACK. The ACKs of a write's
-    /// last flight add nothing. Only where times are the sign of a loss.
+    /// last flight add nothing. Only where packet numbers are the sign of a loss.
     LastAttempt,
+    /// If more than half of the window was in flight in slow start, and all but three packets of it later. Only where packet numbers
+    /// are the sign of a loss.
+    HalfUsed,
 }
 
-/// Way to the reduced window.
+/// Datagrams of a QUIC stack. Sizes are bytes of UDP payload, and so are its windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
-    /// Proportional rate reduction (RFC 6937).
-    Proportional,
-    /// The threshold is the window at once (RFC 9002 section 7.3.2).
-    AtOnce,
+pub struct Datagrams {
+    /// A full datagram at first, and the unit of windows that are counted in packets.
+    pub first: u32,
+    /// Part of a datagram that is no data: headers of the packet and of the frame, authentication tag.
+    pub overhead: u32,
+    /// Datagrams without data that leave when the handshake ends: tickets and tokens.
+    pub opening: &'static [u32],
+    /// Discovery of the path MTU.
+    pub discovery: Discovery,
+    /// Part of the window that is used.
+    pub fill: Fill,
+    /// Smallest window, full datagrams (RFC 9002 section 7.2: `kMinimumWindow`).
+    pub least_window: u64,
+    /// Most data that leaves beyond the first byte that is not acknowledged: the stack's send buffer. `None` is without limit.
+    pub send_buffer: Option<u64>,
+}
+
+/// Discovery of the path MTU: a datagram without data tests each size (RFC 8899). Congestion windows count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Discovery {
+    /// Sizes, each tested when the one before has arrived. Sizes that the network does not carry are left out.
+    pub sizes: &'static [u32],
+    /// Whether the first probe leaves before the first data, and not behind it.
+    pub leads: bool,
+    /// Whether a size that is found sets the window back to the initial one.
+    pub resets: bool,
+}
+
+impl Discovery {
+    /// Datagrams keep their size.
+    pub const NONE: Self = Self { sizes: &[], leads: false, resets: false };
 }
 
 /// Part of the window that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// All of it.
+    /// A full datagram leaves if it fits.
     Whole,
-    /// All but its last byte, so that ten packets of window let nine leave; the window has this many packets at least.
-    BelowTheEdge(u64),
+    /// It leaves if a byte is left behind it, so that ten datagrams of window let nine leave.
+    BelowTheEdge,
+    /// It leaves while any byte of the window is free.
+    AcrossTheEdge,
 }
 
 /// Pacing of a stack.
@@ -97,19 +128,37 @@ pub enum Pacing {
     Schemes,
     /// Where a flow asks for it, also at Linux's rate for every scheme without one (`tcp_update_pacing_rate`).
     Optional,
-    /// Always, from a bucket of tokens. The rates of schemes are not heeded. Only where times are the sign of a loss.
+    /// Always, from a bucket of tokens. Only where packet numbers are the sign of a loss.
     Tokens(Tokens),
 }
 
 /// A bucket of tokens, by which a stack paces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tokens {
-    /// Percent of the window that leaves in a round trip (RFC 9002 section 7.7: `N`).
-    pub percent: u64,
+    /// Percent of the window that leaves in a round trip (RFC 9002 section 7.7: `N`), in slow start and afterwards.
+    pub percent: [u64; 2],
     /// Part of the window that the bucket holds: that of this time.
     pub burst: Nanos,
     /// Smallest and largest bucket, packets.
     pub packets: [u64; 2],
+    /// Wait of a packet that finds no tokens.
+    pub refill: Refill,
+}
+
+impl Tokens {
+    /// Percent of the window that leaves in a round trip.
+    pub const fn percent_at(&self, in_slow_start: bool) -> u64 {
+        self.percent[!in_slow_start as usize]
+    }
+}
+
+/// Wait of a packet that finds no tokens in the bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refill {
+    /// Until the bucket is full, so that packets leave in bursts.
+    Full,
+    /// Until there are tokens for the packet, but at least this time.
+    Packet(Nanos),
 }
 
 /// Expiry of timers.
@@ -122,15 +171,14 @@ pub enum Timers {
 }
 
 impl Rules {
-    /// The rules of the RFCs for TCP. Where these are silent, as in [`Rules::fill`], the simplest.
+    /// The rules of the RFCs for TCP.
     pub const RFC: Self = Self {
         detection: Detection::Duplicates,
         recovery: RecoveryRule::Rfc,
         marks: MarkRule::Rfc3168,
         decrease_from_window: false,
-        reduction: Reduction::Proportional,
         limited: LimitedRule::InFlight,
-        fill: Fill::Whole,
+        datagrams: None,
         whole_packets: false,
         pacing: Pacing::Schemes,
         timers: Timers::Due,
@@ -138,9 +186,9 @@ impl Rules {
         timestamps: false,
     };
 
-    /// Whether the sender detects losses by the times of its segments.
+    /// Whether the sender detects losses by the times of its segments too.
     pub const fn detects_by_time(&self) -> bool {
-        matches!(self.detection, Detection::Times)
+        matches!(self.detection, Detection::Times | Detection::Packets)
     }
 
     /// Whether the stack paces every connection, and takes no rate of a scheme.

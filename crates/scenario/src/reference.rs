@@ -6,7 +6,7 @@ use firstflight_contract::Role;
 use firstflight_document::format::Section;
 use firstflight_document::reference::renew;
 use firstflight_document::reference::tables_with;
-use firstflight_host::stack::Pacing;
+use firstflight_host::stack::{Detection, Pacing, Tokens};
 
 use crate::format::{QUEUE, SECTIONS};
 use crate::model::{Growth, Network, Queue};
@@ -111,12 +111,22 @@ fn profiles() -> String {
     row("`handshake`", &|s| yes(s.handshake));
     row("headers of a packet, size of an ACK", &|s| format!("{} B", s.header));
     let pacing = |s: &Stack| match s.rules.pacing {
-        Pacing::Schemes => "at rates of schemes".into(),
         Pacing::Optional => "at rates of schemes, or by `paced`".into(),
-        Pacing::Tokens(tokens) => format!("always, {} windows a round trip", tokens.percent as f64 / 100.0),
+        Pacing::Tokens(Tokens { percent, .. }) => {
+            let [start, later] = percent.map(|percent| percent as f64 / 100.0);
+            let later = if start == later { String::new() } else { format!(", {later} after slow start") };
+            format!("always, {start} windows a round trip{later}")
+        }
+        Pacing::Schemes if s.is_quic() => "never".into(),
+        Pacing::Schemes => "at rates of schemes".into(),
     };
     row("losses are found by", &|s| {
-        (if s.rules.detects_by_time() { "time" } else { "duplicate ACKs" }).into()
+        match s.rules.detection {
+            Detection::Duplicates => "duplicate ACKs",
+            Detection::Times => "time",
+            Detection::Packets => "packet numbers and time",
+        }
+        .into()
     });
     row("pacing", &pacing);
     row("windows count", &|s| (if s.rules.whole_packets { "whole packets" } else { "bytes" }).into());

@@ -26,7 +26,7 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn new(config: &FlowConfig, network: &Network) -> Self {
-        let app = App::new(&config.app, config.stack.mss, !config.stack.rules.whole_packets);
+        let app = App::of(&config.app, &config.stack);
         let mut sender = Sender::new(config.stack, config.chain.clone(), app);
         sender.run_over(routers(config, &network.links), config.header);
         Self {

@@ -33,7 +33,7 @@ impl Reports {
     /// The reports to a sender that recovers so.
     pub fn to(recovery: Recovery) -> Self {
         match recovery {
-            Recovery::Sack => Self::Blocks,
+            Recovery::Sack | Recovery::Packets => Self::Blocks,
             Recovery::Rack { sack: true } => Self::Duplicates,
             _ => Self::Nothing,
         }

@@ -29,7 +29,7 @@ use crate::memory;
 use room::Room;
 pub(crate) use room::{DELIVERY, RECORDED, estimate};
 use sharing::Clusters;
-use stack::{ack_policy, chain, idle_conflict, ignored, schemes, stack, stack_of};
+use stack::{ack_policy, chain, idle_conflict, ignored, schemes, stack_of};
 use traffic::Connection;
 use wires::Wires;
 
@@ -204,13 +204,14 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
         let why = format!("losses are found by RFC 9002 under profile {profile}; expected \"sack\"");
         return refuse("recovery", why);
     }
-    if let Pacing::Tokens(Tokens { percent, .. }) = declared.rules.pacing
-        && needs.has(Signals::PACING)
-    {
-        let windows = percent as f64 / 100.0;
-        let why = format!(
-            "{pacer} sets its own pacing rate; {profile} paces at {windows} windows a round trip and takes no rate"
-        );
+    if declared.is_quic() && needs.has(Signals::PACING) {
+        let own = match declared.rules.pacing {
+            Pacing::Tokens(Tokens { percent: [start, _], .. }) => {
+                format!("paces at {} windows a round trip", start as f64 / 100.0)
+            }
+            _ => "sends each window at once".into(),
+        };
+        let why = format!("{pacer} sets its own pacing rate; {profile} {own} and takes no rate");
         return refuse(pacing_key, why);
     }
     if declared.is_quic() && group.data_in_syn != scenario::DataInSyn::Never {
@@ -224,7 +225,8 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
     if let Some((why, expected)) = group.initial_pace_conflict(payload) {
         return refuse("initial_pace", format!("{why}; expected {expected}"));
     }
-    let rack = stack(group, 1000, 0, false).recovery.is_rack();
+    let rack = declared.rules.detects_by_time()
+        && matches!(group.recovery, scenario::Recovery::Sack | scenario::Recovery::NewReno);
     if needs.has(Signals::RATE) && !rack {
         let why = format!(
             "{label} needs delivery-rate samples, which only senders of profiles {} with recovery sack or newreno take",
@@ -346,7 +348,7 @@ fn flow(
         name,
         forward: paths.forward,
         reverse: paths.reverse,
-        stack: stack_of(group, mss, phase, ecn, app.bytes),
+        stack: stack_of(group, scenario.packet, phase, ecn, app.bytes),
         chain: chain(group),
         sharing: Sharing::default(),
         app,

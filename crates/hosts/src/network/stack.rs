@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 use firstflight_host::chain::Chain;
 use firstflight_scenario as scenario;
-use firstflight_scenario::{FlowGroup, limits};
+use firstflight_scenario::{FlowGroup, Packet, limits};
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_schemes::startup::rate_based_pacing::RateBasedPacing;
 use firstflight_sim::receiver::AckPolicy;
@@ -98,13 +98,16 @@ pub(super) fn ignored(group: &FlowGroup) -> Option<(&'static str, String)> {
     }
 }
 
-pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack {
+pub(super) fn stack(group: &FlowGroup, packet: Packet, phase: u64, ecn: bool) -> Stack {
     let declared = group.profile.stack();
     let rack = declared.rules.detects_by_time();
+    let mss = packet.payload(group.profile);
     let exact = declared.rules.timers == Timers::Due && group.rto_granularity <= Nanos::from_millis(1);
     Stack {
         mss,
+        largest_datagram: packet.largest(group.profile),
         recovery: match group.recovery {
+            _ if declared.is_quic() => Recovery::Packets,
             scenario::Recovery::Tahoe => Recovery::Tahoe,
             scenario::Recovery::Reno => Recovery::Reno,
             scenario::Recovery::Sack if rack => Recovery::Rack { sack: true },
@@ -156,8 +159,15 @@ pub(super) fn stack(group: &FlowGroup, mss: u32, phase: u64, ecn: bool) -> Stack
 
 /// Stack of a flow that writes `bytes` at a time: data that the application has not read uses up the receive
 /// window.
-pub(super) fn stack_of(group: &FlowGroup, mss: u32, phase: u64, ecn: bool, bytes: Option<u64>) -> Stack {
-    let stack = stack(group, mss, phase, ecn);
+pub(super) fn stack_of(
+    group: &FlowGroup,
+    packet: Packet,
+    phase: u64,
+    ecn: bool,
+    bytes: Option<u64>,
+) -> Stack {
+    let stack = stack(group, packet, phase, ecn);
+    let mss = stack.mss;
     let scenario::Reads::Every(wakes) = group.receiver_reads else { return stack };
     let whole = |bytes: u64| bytes.div_ceil(mss.into()).clamp(1, u32::MAX.into()) as u32;
     let (window, write) = (stack.receive_window, bytes.map_or(u32::MAX, whole));
@@ -219,8 +229,9 @@ mod tests {
                 "duration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"9 ms\"\nbuffer = \"9 packets\"\n\
                  [[flow]]\nprofile = \"ns2\"\npartial_acks = \"{word}\"\n"
             );
-            let group = scenario::parse(&text, "").expect("a scenario").scenario.flows.remove(0);
-            assert_eq!(stack(&group, 960, 0, false).partial_acks, choice);
+            let mut scenario = scenario::parse(&text, "").expect("a scenario").scenario;
+            let (group, packet) = (scenario.flows.remove(0), scenario.packet);
+            assert_eq!(stack(&group, packet, 0, false).partial_acks, choice);
         }
     }
 }

@@ -46,8 +46,17 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Payload bytes of a full packet of a flow of `profile`.
+    /// Payload bytes of a full packet of a flow of `profile`; of QUIC, UDP payload of a full datagram at first.
     pub const fn payload(&self, profile: Profile) -> u32 {
+        let largest = self.largest(profile);
+        match profile.stack().rules.datagrams {
+            Some(datagrams) if datagrams.first < largest => datagrams.first,
+            _ => largest,
+        }
+    }
+
+    /// Payload bytes of the largest packet of a flow of `profile` that the network carries; of QUIC, UDP payload.
+    pub const fn largest(&self, profile: Profile) -> u32 {
         self.size - profile.stack().header
     }
 
@@ -55,7 +64,7 @@ impl Packet {
     pub const fn ack(&self, profile: Profile) -> u32 {
         match self.ack_size {
             Some(size) => size,
-            None => profile.stack().header,
+            None => profile.stack().ack_size(),
         }
     }
 }

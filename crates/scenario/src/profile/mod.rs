@@ -42,7 +42,7 @@ pub struct Stack {
     pub transport: Transport,
     /// Whether an operator can change its settings: a simulator's stack has none.
     pub operated: bool,
-    /// Headers on every packet, bytes: IPv4, TCP, and the TCP options that every packet carries.
+    /// Headers on every packet, bytes: IPv4, TCP, and the TCP options that every packet carries; IPv4 and UDP for QUIC.
     pub header: u32,
     /// Start-up scheme, if the avoidance scheme is not in `startup_with`.
     pub startup: &'static str,
@@ -113,6 +113,14 @@ pub enum InitialWindow {
 }
 
 impl Stack {
+    /// Bytes on the wire of an ACK: headers alone, or a QUIC packet with its frame.
+    pub(crate) const fn ack_size(&self) -> u32 {
+        match self.rules.datagrams {
+            Some(datagrams) => self.header + datagrams.overhead,
+            None => self.header,
+        }
+    }
+
     /// Whether the stack speaks QUIC.
     pub fn is_quic(&self) -> bool {
         self.transport == Transport::Quic

@@ -1,7 +1,9 @@
-//! quinn 0.11, a QUIC stack, with its default settings.
+//! quinn 0.11 (quinn-proto 0.11.19), a QUIC stack, with its default settings.
 
 use firstflight_contract::Nanos;
-use firstflight_host::stack::{Detection, Fill, LimitedRule, Pacing, Reduction, Rules, Tokens};
+use firstflight_host::stack::{
+    Datagrams, Detection, Discovery, Fill, LimitedRule, Pacing, Refill, Rules, Tokens,
+};
 
 use super::{InitialWindow, Stack, Transport};
 use crate::choices::{Growth, IdleRestart, Receiver, Recovery};
@@ -9,15 +11,15 @@ use crate::choices::{Growth, IdleRestart, Receiver, Recovery};
 pub(super) const STACK: Stack = Stack {
     transport: Transport::Quic,
     operated: true,
-    // IPv4 and UDP, 28 bytes; a short header with a connection ID of 8 and a packet number of 2 bytes, the authentication tag of
-    // 16 bytes; the header of a STREAM frame with an offset below 2^30
-    header: 63,
+    // IPv4 and UDP
+    header: 28,
     startup: "slow-start",
     startup_with: &[],
     unlike: &[],
     avoidance: "cubic",
     parameters: &[],
     recovery: Recovery::Sack,
+    // 14720 bytes at most, of ten datagrams of 1200 whatever the path MTU
     initial_window: InitialWindow::Rfc9002,
     // stream_receive_window: 12.5 MB/s in 100 ms
     receive_window: Some(1_250_000),
@@ -39,15 +41,31 @@ pub(super) const STACK: Stack = Stack {
     limited_transmit: true,
     handshake: true,
     rules: Rules {
-        detection: Detection::Times,
+        detection: Detection::Packets,
         decrease_from_window: true,
-        reduction: Reduction::AtOnce,
         // `app_limited` of `poll_transmit` is true where nothing was queued and nothing was blocked.
         limited: LimitedRule::LastAttempt,
-        // RFC 9002 section 7.2: kMinimumWindow.
-        fill: Fill::BelowTheEdge(2),
+        datagrams: Some(Datagrams {
+            first: 1200,
+            // A short header with a connection ID of 8 and a packet number of 2 bytes, the authentication tag of 16 bytes; the header of
+            // a STREAM frame with an offset below 2^30
+            overhead: 35,
+            // Two tickets, a token and HANDSHAKE_DONE
+            opening: &[296],
+            // connection/mtud.rs: halves between 1200 and 1452 (`MtuDiscoveryConfig`), in steps of 20 at least
+            discovery: Discovery { sizes: &[1326, 1389, 1420, 1452], leads: true, resets: false },
+            // `poll_transmit` asks for less than the window.
+            fill: Fill::BelowTheEdge,
+            least_window: 2,
+            send_buffer: None,
+        }),
         // connection/pacing.rs
-        pacing: Pacing::Tokens(Tokens { percent: 125, burst: Nanos::from_millis(2), packets: [10, 256] }),
+        pacing: Pacing::Tokens(Tokens {
+            percent: [125, 125],
+            burst: Nanos::from_millis(2),
+            packets: [10, 256],
+            refill: Refill::Full,
+        }),
         timestamps: true,
         ..Rules::RFC
     },

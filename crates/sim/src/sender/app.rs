@@ -1,6 +1,7 @@
 //! The application: when it begins, how much it writes and when, when it stops.
 
 use super::segmentation::Segmentation;
+use super::stack::Stack;
 use std::collections::VecDeque;
 
 /// The moment from which the time to a further write counts.
@@ -37,6 +38,8 @@ pub struct App {
     segmentation: Segmentation,
     /// Whether a write that waits for the window and the next one share a segment.
     joins: bool,
+    /// Whether the writes are a stream, whatever their times.
+    streams: bool,
     /// For a stream: the bytes up to the end of each write that has begun and is not acknowledged.
     ends: VecDeque<u64>,
     /// Payload bytes of the first write; `u64::MAX` never ends.
@@ -61,13 +64,27 @@ impl App {
     /// An application that has done nothing yet, over segments of `mss` payload bytes. `joins`: of writes that wait for the
     /// window, segments are cut as of a stream of bytes; if false, each write has segments of its own, as in ns-2.
     pub fn new(config: &AppConfig, mss: u32, joins: bool) -> Self {
+        Self::cut(config, mss, joins, false)
+    }
+
+    /// An application that has done nothing yet, over a connection of `stack`.
+    pub fn of(config: &AppConfig, stack: &Stack) -> Self {
+        match stack.rules.datagrams {
+            Some(datagrams) => Self::cut(config, stack.mss - datagrams.overhead, true, true),
+            None => Self::new(config, stack.mss, !stack.rules.whole_packets),
+        }
+    }
+
+    fn cut(config: &AppConfig, mss: u32, joins: bool, streams: bool) -> Self {
+        let stream = is_stream(config, joins, streams);
         Self {
             start: config.start,
-            segmentation: segmentation(config, mss, joins),
+            segmentation: segmentation(config, mss, stream),
             joins,
+            streams,
             ends: VecDeque::new(),
             first: config.bytes.unwrap_or(u64::MAX),
-            sizes: if is_stream(config, joins) { config.sizes.clone() } else { vec![] },
+            sizes: if stream { config.sizes.clone() } else { vec![] },
             pauses: config.pauses.clone(),
             clock: config.clock,
             lifetime: config.lifetime.unwrap_or(u64::MAX),
@@ -92,9 +109,17 @@ impl App {
 
     /// Makes the writes as large as `config` says.
     pub(super) fn write_in_all(&mut self, config: &AppConfig, mss: u32) {
-        self.segmentation = segmentation(config, mss, self.joins);
         self.first = config.bytes.unwrap_or(u64::MAX);
         self.ends.clear();
+        if self.streams {
+            // The datagrams that were sent stay as they are.
+            if let Some(stream) = self.segmentation.as_stream_mut().filter(|_| !self.began.is_empty()) {
+                stream.end_with(self.first);
+                self.ends.push_back(stream.end());
+            }
+            return;
+        }
+        self.segmentation = segmentation(config, mss, is_stream(config, self.joins, false));
         if !self.began.is_empty() {
             self.append(0);
         }
@@ -138,6 +163,20 @@ impl App {
     pub(super) fn queue(&mut self, bytes: u64, sent: u32) -> bool {
         let sent = if self.joins { sent } else { u32::MAX };
         self.segmentation.as_stream_mut().is_some_and(|stream| stream.write(bytes, sent).is_some())
+    }
+
+    /// A segment without data comes before `segment`, of a stream.
+    pub(super) fn insert_empty(&mut self, segment: u32) {
+        if let Some(stream) = self.segmentation.as_stream_mut() {
+            stream.insert_empty(segment);
+        }
+    }
+
+    /// `segment` and all after it, of a stream, have `mss` bytes.
+    pub(super) fn resize_from(&mut self, segment: u32, mss: u32) {
+        if let Some(stream) = self.segmentation.as_stream_mut() {
+            stream.resize_from(segment, mss);
+        }
     }
 
     /// `segment` becomes two, the first of `bytes` payload bytes.
@@ -261,12 +300,12 @@ impl App {
 
 /// Whether writes of `config` may wait for the window when the next one begins, and join it. Writes that follow the
 /// acknowledgement of the one before never wait.
-fn is_stream(config: &AppConfig, joins: bool) -> bool {
-    joins && config.clock == Clock::Written && config.bytes.is_some()
+fn is_stream(config: &AppConfig, joins: bool, streams: bool) -> bool {
+    streams || joins && config.clock == Clock::Written && config.bytes.is_some()
 }
 
-fn segmentation(config: &AppConfig, mss: u32, joins: bool) -> Segmentation {
-    match is_stream(config, joins) {
+fn segmentation(config: &AppConfig, mss: u32, stream: bool) -> Segmentation {
+    match stream {
         true => Segmentation::stream(mss),
         false => Segmentation::new(config.bytes, &config.sizes, mss),
     }

@@ -12,7 +12,7 @@ use firstflight_host::pacer::Pacer;
 use firstflight_host::round::RoundCounter;
 use firstflight_schemes::registry::AnyPhase;
 
-/// Measurements of one ACK for the schemes, segments and nanoseconds.
+/// Measurements of one ACK for the schemes, nanoseconds and the [unit](Common::unit) of the kind of sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckSample {
     /// Newly delivered.
@@ -44,6 +44,7 @@ struct Report<'a> {
     sample: &'a AckSample,
     flags: u32,
     mss: u64,
+    unit: u64,
     min_rtt: u64,
     delivered: u64,
     lost: u64,
@@ -56,21 +57,21 @@ struct Report<'a> {
 impl DescribeAck for Report<'_> {
     #[inline(always)]
     fn describe(&self) -> Ack {
-        let (sample, mss) = (self.sample, self.mss);
+        let (sample, mss, unit) = (self.sample, self.mss, self.unit);
         Ack {
             now: Nanos(self.now),
             rtt: Nanos(sample.rtt),
             min_rtt: Nanos(if self.min_rtt == u64::MAX { 0 } else { self.min_rtt }),
             srtt: Nanos(self.rto.srtt()),
-            acked: u64::from(sample.delivered) * mss - sample.short.0,
-            growth: u64::from(sample.growth) * mss - sample.short.1,
-            delivered: self.delivered * mss,
+            acked: u64::from(sample.delivered) * unit - sample.short.0,
+            growth: u64::from(sample.growth) * unit - sample.short.1,
+            delivered: self.delivered * unit,
             sent: self.stats.sent * mss,
-            lost: self.lost * mss,
+            lost: self.lost * unit,
             retransmitted: self.stats.retransmits * mss,
-            in_flight: u64::from(sample.in_flight) * mss,
-            pipe: u64::from(sample.pipe) * mss,
-            ce: u64::from(sample.marked) * mss,
+            in_flight: u64::from(sample.in_flight) * unit,
+            pipe: u64::from(sample.pipe) * unit,
+            ce: u64::from(sample.marked) * unit,
             rate: sample.rate,
             prior_delivered: sample.prior_delivered,
             round: self.rounds.count(),
@@ -132,6 +133,8 @@ pub struct Common {
     pub(crate) check_at: u64,
     pub(crate) rto_at: u64,
     pub(crate) mss: u64,
+    /// Bytes in which the kind of sender counts what is delivered, lost and in flight: a segment, or one byte.
+    pub(super) unit: u64,
     /// Departure of the newest segment.
     pub(crate) last_sent_at: Moment,
     /// Payload segments delivered.
@@ -197,6 +200,7 @@ impl Common {
             check_at: app_at,
             rto_at: u64::MAX,
             mss: stack.mss.into(),
+            unit: stack.mss.into(),
             last_sent_at: Moment::NEVER,
             delivered: 0,
             rounds: RoundCounter::default(),
@@ -248,6 +252,7 @@ impl Common {
             sample,
             flags,
             mss: self.mss,
+            unit: self.unit,
             min_rtt: self.min_rtt,
             delivered: self.delivered,
             lost: self.lost,
@@ -273,8 +278,8 @@ impl Common {
     #[cold]
     #[inline(never)]
     pub(crate) fn notify_rest(&mut self, now: u64, sample: AckSample, rest: u64) {
-        let growth = rest.div_ceil(self.mss) as u32;
-        let short = (0, u64::from(growth) * self.mss - rest);
+        let growth = rest.div_ceil(self.unit) as u32;
+        let short = (0, u64::from(growth) * self.unit - rest);
         self.notify(now, &AckSample { delivered: 0, growth, short, rtt: 0, marked: 0, ..sample });
     }
 
@@ -344,7 +349,7 @@ impl Common {
 
     /// Room of the receiver beyond the last ACK, bytes.
     pub(super) fn offered(&self) -> u64 {
-        u64::from(self.stack.receive_window.at(self.una)).saturating_mul(self.mss)
+        u64::from(self.stack.receive_window.at(self.una)).saturating_mul(self.stack.mss.into())
     }
 
     /// Time from the newest SYN to `now`, nanoseconds; zero if none has left.

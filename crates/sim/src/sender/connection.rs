@@ -204,7 +204,7 @@ where
     }
 
     /// Notes a segment that leaves; returns its further flags, and the word that it carries for routers.
-    fn note(&mut self, now: u64, segment: u32, repeated: bool) -> (u64, u64) {
+    pub(super) fn note(&mut self, now: u64, segment: u32, repeated: bool) -> (u64, u64) {
         let mut flags = if self.stack.ecn { self.ecn_flags(repeated) } else { 0 };
         if self.chain.control.droppable && !repeated {
             flags |= packet::DROPPABLE;

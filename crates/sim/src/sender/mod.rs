@@ -4,8 +4,8 @@
 //! ahead of the clocks of all others, because only its own ACKs and timers move it. An ACK that finds nothing out of order
 //! takes a short path.
 //!
-//! There are two kinds: [`rfc`] follows the RFCs and, with other rules, ns-2; [`linux`] follows the Linux kernel. The stack
-//! chooses the kind once, when the sender is made. The shared mechanisms are in the other files of this folder:
+//! There are three kinds: [`rfc`] follows the RFCs and, with other rules, ns-2; [`linux`] follows the Linux kernel; [`quic`]
+//! follows RFC 9002 and the rules of QUIC stacks. The stack chooses the kind once, when the sender is made. The shared mechanisms are in the other files of this folder:
 //! [`connection`] has the events, [`common`] the state.
 
 /// Calls the same method on the connection of either kind.
@@ -14,6 +14,7 @@ macro_rules! each {
         match $kinds {
             Kinds::Rfc($connection) => $call,
             Kinds::Linux($connection) => $call,
+            Kinds::Quic($connection) => $call,
         }
     };
 }
@@ -26,6 +27,7 @@ mod handshake;
 pub mod info;
 mod linux;
 mod processor;
+mod quic;
 pub(crate) mod rfc;
 pub(crate) mod routers;
 pub mod rto;
@@ -46,8 +48,9 @@ use firstflight_contract::Signals;
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 use linux::Linux;
+use quic::Quic;
 use rfc::Rfc;
-use stack::Stack;
+use stack::{Recovery, Stack};
 
 /// A segment that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +106,7 @@ pub struct Sender(Kinds);
 enum Kinds {
     Rfc(Connection<Rfc>),
     Linux(Connection<Linux>),
+    Quic(Connection<Quic>),
 }
 
 impl Deref for Sender {
@@ -128,9 +132,10 @@ impl Sender {
 
     /// A connection that will begin when its application says so.
     pub fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
-        Self(match stack.recovery.is_rack() {
-            false => Kinds::Rfc(Connection::<Rfc>::new(stack, chain, app)),
-            true => Kinds::Linux(Connection::<Linux>::new(stack, chain, app)),
+        Self(match stack.recovery {
+            Recovery::Rack { .. } => Kinds::Linux(Connection::<Linux>::new(stack, chain, app)),
+            Recovery::Packets => Kinds::Quic(Connection::<Quic>::new(stack, chain, app)),
+            _ => Kinds::Rfc(Connection::<Rfc>::new(stack, chain, app)),
         })
     }
 
@@ -138,7 +143,7 @@ impl Sender {
     pub(crate) fn shared(&self) -> &Connection<Rfc> {
         match &self.0 {
             Kinds::Rfc(connection) => connection,
-            Kinds::Linux(_) => unreachable!("a shared window needs a sender by the RFCs"),
+            _ => unreachable!("a shared window needs a sender by the RFCs"),
         }
     }
 
@@ -146,7 +151,7 @@ impl Sender {
     pub(crate) fn sharing(&mut self) -> &mut Connection<Rfc> {
         match &mut self.0 {
             Kinds::Rfc(connection) => connection,
-            Kinds::Linux(_) => unreachable!("a shared window needs a sender by the RFCs"),
+            _ => unreachable!("a shared window needs a sender by the RFCs"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::rto::RtoConfig;
 pub use firstflight_host::stack::{
-    Detection, Fill, LimitedRule, MarkRule, Pacing, RecoveryRule, Reduction, Rules, Timers, Tokens,
+    Datagrams, Detection, Discovery, Fill, LimitedRule, MarkRule, Pacing, RecoveryRule, Refill, Rules, Timers, Tokens,
 };
 
 /// Loss detection and recovery.
@@ -21,12 +21,14 @@ pub enum Recovery {
         /// Whether the peer sends SACK blocks.
         sack: bool,
     },
+    /// By packet numbers, as QUIC does it (RFC 9002).
+    Packets,
 }
 
 impl Recovery {
     /// Whether the receiver sends SACK blocks.
     pub fn is_selective(self) -> bool {
-        matches!(self, Self::Sack | Self::Rack { sack: true })
+        matches!(self, Self::Sack | Self::Rack { sack: true } | Self::Packets)
     }
 
     /// Whether it is Linux's.
@@ -191,8 +193,10 @@ pub const BYTE_COUNTING: u32 = 2;
 /// The rules of a stack. Windows are in segments, times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// Payload bytes of a full segment.
+    /// Payload bytes of a full segment; of QUIC, UDP payload of a full datagram at first.
     pub mss: u32,
+    /// UDP payload of the largest datagram that the network carries; only of QUIC.
+    pub largest_datagram: u32,
     /// Loss detection and recovery.
     pub recovery: Recovery,
     /// Rule of [`Recovery::NewReno`] for partial ACKs.
@@ -239,6 +243,6 @@ impl Stack {
 
     /// Time that the peer's host takes to wake, nanoseconds.
     pub(crate) fn wakes_in(&self) -> u64 {
-        if self.recovery.is_rack() { WAKE_UP } else { 0 }
+        if self.recovery.is_rack() || self.recovery == Recovery::Packets { WAKE_UP } else { 0 }
     }
 }

@@ -7,8 +7,8 @@
 /// The bytes written so far, cut into segments. Sequence numbers are relative: the first byte is 1.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    mss: u64,
-    /// Beginnings of runs of full segments: the first byte, and the byte after every short segment that was sent.
+    /// Beginnings of runs of full segments: the first byte, the byte after every short segment that was sent, and where the size of
+    /// full segments changes. A segment without data is a run of size zero.
     runs: Vec<Run>,
     /// One past the last byte.
     end: u64,
@@ -19,6 +19,8 @@ pub struct Stream {
 struct Run {
     segment: u32,
     byte: u64,
+    /// Bytes of a full segment.
+    mss: u64,
 }
 
 /// Most segments of one connection: the simulator numbers them in 32 bits.
@@ -30,19 +32,19 @@ const KEPT: usize = 64;
 impl Stream {
     /// Nothing written yet, in segments of `mss` bytes.
     pub fn new(mss: u32) -> Self {
-        Self { mss: mss.into(), runs: vec![Run { segment: 0, byte: 1 }], end: 1 }
+        Self { runs: vec![Run { segment: 0, byte: 1, mss: mss.into() }], end: 1 }
     }
 
     /// Appends `bytes`, after `sent` segments have been sent, all of them where the bytes are to begin a segment; returns the
     /// number of new segments. Returns `None`, and changes nothing, where they would be too many.
     pub fn write(&mut self, bytes: u64, sent: u32) -> Option<u32> {
-        let before = self.segments();
-        if u64::from(before) + bytes.div_ceil(self.mss) > SEGMENTS {
+        let (before, last) = (self.segments(), self.last());
+        if u64::from(before) + bytes.div_ceil(last.mss) > SEGMENTS {
             return None;
         }
-        let short = !(self.end - self.last().byte).is_multiple_of(self.mss);
+        let short = !(self.end - last.byte).is_multiple_of(last.mss);
         if short && sent >= before {
-            self.runs.push(Run { segment: before, byte: self.end });
+            self.runs.push(Run { segment: before, byte: self.end, ..last });
         }
         self.end += bytes;
         Some(self.segments() - before)
@@ -50,7 +52,7 @@ impl Stream {
 
     /// The same, of as many of `bytes` as can be numbered.
     pub(super) fn write_at_most(&mut self, bytes: u64, sent: u32) {
-        let room = (SEGMENTS - u64::from(self.segments())).saturating_mul(self.mss);
+        let room = (SEGMENTS - u64::from(self.segments())).saturating_mul(self.last().mss);
         self.write(bytes.min(room), sent).expect("no more than there is room for");
     }
 
@@ -58,21 +60,22 @@ impl Stream {
     pub fn split(&mut self, segment: u32, bytes: u32) {
         let (start, length) = self.bytes(segment);
         let at = self.runs.partition_point(|run| run.segment <= segment);
+        let mss = self.runs[at - 1].mss;
         let first = self.runs[at - 1].segment < segment;
         let goes_on = self.runs.get(at).is_none_or(|next| next.segment > segment + 1);
         for later in &mut self.runs[at..] {
             later.segment += 1;
         }
-        let rest = Run { segment: segment + 1, byte: start + u64::from(bytes) };
-        let after = Run { segment: segment + 2, byte: start + length };
-        let runs = [first.then_some(Run { segment, byte: start }), Some(rest), goes_on.then_some(after)];
+        let rest = Run { segment: segment + 1, byte: start + u64::from(bytes), mss };
+        let after = Run { segment: segment + 2, byte: start + length, mss };
+        let runs = [first.then_some(Run { segment, byte: start, mss }), Some(rest), goes_on.then_some(after)];
         self.runs.splice(at..at, runs.into_iter().flatten());
     }
 
     /// Segments written.
     pub fn segments(&self) -> u32 {
         let last = self.last();
-        last.segment + (self.end - last.byte).div_ceil(self.mss) as u32
+        last.segment + (self.end - last.byte).div_ceil(last.mss) as u32
     }
 
     /// One past the last byte written.
@@ -83,7 +86,7 @@ impl Stream {
     /// The first byte of `segment`; of the one after the last, where it will begin.
     pub fn start(&self, segment: u32) -> u64 {
         let run = self.runs[self.runs.partition_point(|run| run.segment <= segment) - 1];
-        (run.byte + u64::from(segment - run.segment) * self.mss).min(self.end)
+        (run.byte + u64::from(segment - run.segment) * run.mss).min(self.end)
     }
 
     /// First byte and length of `segment`.
@@ -95,10 +98,12 @@ impl Stream {
     /// Number of segments whose end, one past the last byte, is at most `byte`.
     pub fn ended_by(&self, byte: u64) -> u32 {
         if byte >= self.end {
-            return self.segments();
+            // Segments without data behind the last byte are none of those that end by it.
+            let first = self.runs.partition_point(|run| run.byte < self.end);
+            return self.runs.get(first).map_or_else(|| self.segments(), |run| run.segment);
         }
         let run = self.runs[self.runs.partition_point(|run| run.byte <= byte).max(1) - 1];
-        run.segment + (byte.saturating_sub(run.byte) / self.mss) as u32
+        run.segment + (byte.saturating_sub(run.byte) / run.mss.max(1)) as u32
     }
 
     /// The first segment that begins at or after `byte`.
@@ -109,12 +114,39 @@ impl Stream {
 
     /// Number of segments that end by `byte`; data that is not written yet counts as full segments.
     pub fn room_by(&self, byte: u64) -> u64 {
-        u64::from(self.ended_by(byte)) + byte.saturating_sub(self.end) / self.mss
+        u64::from(self.ended_by(byte)) + byte.saturating_sub(self.end) / self.last().mss
     }
 
     /// Whether a short segment that has been sent, or the first part of one that was split, is the one before `segment`.
     pub(super) fn breaks_before(&self, segment: u32) -> bool {
         self.runs.binary_search_by_key(&segment, |run| run.segment).is_ok()
+    }
+
+    /// A segment without data comes before `segment`, which has not been sent, and moves it by one.
+    pub(super) fn insert_empty(&mut self, segment: u32) {
+        let Run { mss, .. } = self.last();
+        let byte = self.start(segment);
+        self.drop_from(segment);
+        self.runs.push(Run { segment, byte, mss: 0 });
+        self.runs.push(Run { segment: segment + 1, byte, mss });
+    }
+
+    /// `segment`, which has not been sent, and all after it have `mss` bytes.
+    pub(super) fn resize_from(&mut self, segment: u32, mss: u32) {
+        let byte = self.start(segment);
+        self.drop_from(segment);
+        self.runs.push(Run { segment, byte, mss: mss.into() });
+    }
+
+    /// Forgets the runs that begin at `segment` or later, which has not been sent.
+    fn drop_from(&mut self, segment: u32) {
+        self.runs.truncate(self.runs.partition_point(|run| run.segment < segment));
+    }
+
+    /// The stream ends with `bytes` bytes, as if they had been written at once instead of all that was written.
+    pub(super) fn end_with(&mut self, bytes: u64) {
+        self.end = 1;
+        self.write_at_most(bytes, 0);
     }
 
     /// Nobody asks for segments before `segment` any more.

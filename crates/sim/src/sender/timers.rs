@@ -102,7 +102,7 @@ where
     /// RFC 5681 section 4.1: "a TCP SHOULD set cwnd to no more than RW before beginning transmission if the TCP has not
     /// sent data in an interval exceeding the retransmission timeout."
     pub(super) fn shrink_to_restart_window(&mut self) {
-        let restart_window = u64::from(self.stack.initial_window) * self.mss;
+        let restart_window = u64::from(self.stack.initial_window) * u64::from(self.stack.mss);
         self.chain.control.cwnd = self.chain.control.cwnd.min(restart_window);
     }
 

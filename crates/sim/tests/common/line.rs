@@ -123,7 +123,7 @@ impl Line {
         let mut sender = Sender::new(
             self.stack,
             self.chain.clone(),
-            App::new(&self.app, self.stack.mss, !self.stack.rules.whole_packets),
+            App::of(&self.app, &self.stack),
         );
         let mut receiver = Receiver::new(self.acks, Reports::to(self.stack.recovery))
             .reading(self.stack.receive_window)

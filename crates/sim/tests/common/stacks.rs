@@ -26,6 +26,7 @@ fn rto(profile: Profile) -> RtoConfig {
 pub(crate) fn rfc() -> Stack {
     Stack {
         mss: 1000,
+        largest_datagram: 0,
         recovery: Recovery::Sack,
         partial_acks: PartialAcks::Impatient,
         sack_walk: 0,

@@ -16,7 +16,6 @@ mod reno;
 mod split;
 mod state;
 mod timeout;
-mod tokens;
 mod transmit;
 mod undo;
 mod usage;
@@ -39,7 +38,6 @@ use firstflight_schemes::registry::AnyPhase;
 use initial_pace::InitialPace;
 use prr::Prr;
 use std::collections::VecDeque;
-use tokens::Bucket;
 use usage::Usage;
 
 /// Duplicate ACKs, or SACKed segments, that mean a loss while nothing has been reordered.
@@ -104,8 +102,6 @@ pub(crate) struct Linux {
     /// One past the highest segment ever declared lost.
     lost_end: u32,
     prr: Prr,
-    /// Tokens, where they pace.
-    bucket: Bucket,
     undo: Undo,
     /// One past the tail that a probe tests; zero without a probe.
     probe_end: u32,
@@ -153,7 +149,6 @@ impl Default for Linux {
             hint: 0,
             lost_end: 0,
             prr: Prr::default(),
-            bucket: Bucket::default(),
             undo: Undo::default(),
             probe_end: 0,
             probe_retransmits: false,
@@ -181,7 +176,7 @@ impl Connection<Linux> {
         let delivery = chain.needs().has(Signals::RATE).then(Box::default);
         Self {
             common: Common::new(stack, chain, app, Rto::linux(stack.rto), true),
-            own: Linux { delivery, bucket: Bucket::of(&stack), ..Linux::default() },
+            own: Linux { delivery, ..Linux::default() },
         }
     }
 }
@@ -228,10 +223,6 @@ impl SenderKind for Connection<Linux> {
     }
 
     fn pace(&mut self, now: u64) {
-        if self.stack.rules.always_paces() {
-            self.take_tokens();
-            return;
-        }
         if self.own.initial_pace.is_kept() {
             self.keep_initial_pace();
         }
@@ -241,10 +232,6 @@ impl SenderKind for Connection<Linux> {
 
     fn on_noted_departure(&mut self, now: u64, segment: u32) {
         self.stamp_delivery(now, segment);
-    }
-
-    fn on_begin(&mut self, now: u64) {
-        self.own.bucket.begin(now);
     }
 
     fn on_window(&mut self, now: u64) {

@@ -5,7 +5,6 @@
 
 use super::Linux;
 use crate::sender::connection::Connection;
-use crate::sender::stack::Pacing;
 use firstflight_contract::{Nanos, Rate, mul_div};
 
 /// Percent of the window a round trip: below half the threshold (`tcp_pacing_ss_ratio`), and from there on
@@ -16,7 +15,7 @@ impl Connection<Linux> {
     /// Sets the pacing rate from the window, after everything that changes the window. Without an RTT there is no rate.
     #[inline(always)]
     pub(super) fn update_pacing(&mut self) {
-        if self.stack.paced | self.stack.rules.always_paces() {
+        if self.stack.paced {
             self.set_pacing();
         }
     }
@@ -25,10 +24,6 @@ impl Connection<Linux> {
     fn set_pacing(&mut self) {
         let srtt = self.rto.srtt();
         if srtt == 0 {
-            return;
-        }
-        if let Pacing::Tokens(rule) = self.stack.rules.pacing {
-            self.common.chain.control.pacing = self.rate_of_tokens(rule);
             return;
         }
         let flight = u64::from(self.nxt - self.una) * self.mss;

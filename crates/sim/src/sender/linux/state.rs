@@ -4,7 +4,6 @@ use super::ack::{Response, SeenAck};
 use super::{Linux, Prr};
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
-use crate::sender::stack::Reduction;
 use firstflight_contract::{Congestion, Moment, Nanos, Trigger};
 
 impl Connection<Linux> {
@@ -196,11 +195,6 @@ impl Connection<Linux> {
 
     /// RFC 6937: the window follows the segments that ACKs deliver.
     pub(super) fn reduce_window(&mut self, delivered: u32, lost: u64, safe: bool) {
-        if self.stack.rules.reduction == Reduction::AtOnce {
-            let control = &mut self.chain.control;
-            control.cwnd = control.ssthresh.min(control.cwnd);
-            return;
-        }
         if delivered == 0 {
             return;
         }

@@ -5,7 +5,7 @@ use super::{Armed, Linux};
 use crate::sender::Port;
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
-use crate::sender::stack::{Fill, IdleRestart, LimitedRule, Pacing};
+use crate::sender::stack::IdleRestart;
 use crate::sender::stamps::{LOST, RETRANS, RETRANSMITTED, SACKED, sent};
 use firstflight_contract::{Moment, Nanos, Rate};
 
@@ -16,21 +16,6 @@ impl Connection<Linux> {
         self.chain.control.cwnd / self.mss
     }
 
-    /// The window as far as the sender fills it, bytes.
-    #[inline(always)]
-    fn usable_window(&self) -> u64 {
-        match self.stack.rules.fill {
-            Fill::Whole => self.chain.control.cwnd,
-            Fill::BelowTheEdge(least) => self.chain.control.cwnd.max(least * self.mss) - 1,
-        }
-    }
-
-    /// That window in whole segments.
-    #[inline]
-    fn usable_segments(&self) -> u64 {
-        self.usable_window() / self.mss
-    }
-
     /// Whether the window may grow.
     #[inline(always)]
     pub(super) fn is_window_limited(&self) -> bool {
@@ -38,26 +23,17 @@ impl Connection<Linux> {
         self.own.usage.limits(control.cwnd, self.mss, control.cwnd < control.ssthresh)
     }
 
-    /// Whether the pacer holds the next segment back.
-    fn is_held_back(&mut self, now: u64) -> bool {
-        match self.stack.rules.pacing {
-            Pacing::Tokens(rule) => self.must_wait_for_tokens(now, rule),
-            _ => self.must_wait(now),
-        }
-    }
-
     /// Sends new data where nothing is out of order; returns whether any left.
     #[inline(always)]
     pub(super) fn send_in_order(&mut self, now: u64, port: &mut impl Port) -> bool {
         let from = self.nxt;
         if from >= self.available {
-            self.note_nothing_queued();
             return false;
         }
         let end = self.available.min(self.window_end());
-        let window = self.usable_window();
+        let window = self.chain.control.cwnd;
         while self.nxt < end && u64::from(self.nxt - self.una + 1) * self.mss <= window {
-            if self.chain.control.pacing != Rate::NONE && self.is_held_back(now) {
+            if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
                 break;
             }
             self.send_one(now, port);
@@ -79,13 +55,12 @@ impl Connection<Linux> {
     pub(crate) fn push_new(&mut self, now: u64, port: &mut impl Port) {
         let from = self.nxt;
         if from >= self.available {
-            self.note_nothing_queued();
             return;
         }
         let end = self.available.min(self.window_end());
-        let cwnd = self.usable_segments();
+        let cwnd = self.cwnd_segments();
         while self.nxt < end && u64::from(self.own.in_flight(self.nxt - self.una)) < cwnd {
-            if self.chain.control.pacing != Rate::NONE && self.is_held_back(now) {
+            if self.chain.control.pacing != Rate::NONE && self.must_wait(now) {
                 break;
             }
             self.send_one(now, port);
@@ -135,7 +110,7 @@ impl Connection<Linux> {
 
     /// Retransmits lost segments, the earliest first, as far as the window allows.
     pub(super) fn retransmit_lost(&mut self, now: u64, port: &mut impl Port) {
-        let cwnd = self.usable_segments();
+        let cwnd = self.cwnd_segments();
         let mut segment = self.own.hint.max(self.una);
         let mut rearm = false;
         while segment < self.own.lost_end.min(self.nxt) && self.own.retrans < self.own.lost {
@@ -143,7 +118,7 @@ impl Connection<Linux> {
                 break;
             }
             if self.stamps.get(segment) & (LOST | SACKED | RETRANS) == LOST {
-                if self.chain.control.pacing != Rate::NONE && self.is_held_back(now)
+                if self.chain.control.pacing != Rate::NONE && self.must_wait(now)
                     || !self.fit_into_window(segment, port)
                 {
                     break;
@@ -189,25 +164,8 @@ impl Connection<Linux> {
         }
     }
 
-    /// An attempt to send found nothing new.
-    #[inline(always)]
-    fn note_nothing_queued(&mut self) {
-        if self.stack.rules.limited == LimitedRule::LastAttempt {
-            self.record_blocking();
-        }
-    }
-
-    /// Records whether the window or the pacer, and not the application or the receiver, ended an attempt to send.
-    fn record_blocking(&mut self) {
-        let more = self.nxt < self.available.min(self.window_end()) || self.own.retrans < self.own.lost;
-        self.own.usage.record_last(more);
-    }
-
     #[inline(always)]
     pub(super) fn validate_after(&mut self, now: u64, sent: bool) {
-        if self.stack.rules.limited == LimitedRule::LastAttempt {
-            return self.record_blocking();
-        }
         let in_flight = u64::from(self.own.in_flight(self.nxt - self.una));
         let full = (in_flight + 1) * self.mss > self.chain.control.cwnd;
         if sent || full {

@@ -29,12 +29,6 @@ impl Usage {
         }
     }
 
-    /// An attempt to send ended; `blocked`: at the window or the pacer, while something was left to send. Nothing of what was out
-    /// before counts.
-    pub(super) fn record_last(&mut self, blocked: bool) {
-        self.limited = blocked;
-    }
-
     /// A segment was split.
     pub(super) fn renumber(&mut self, beyond: impl Fn(&mut u32)) {
         beyond(&mut self.until);

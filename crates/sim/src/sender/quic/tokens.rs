@@ -1,9 +1,7 @@
-//! Pacing by a bucket of tokens, of which quinn 0.11 (`connection/pacing.rs`) is the example.
+//! Pacing by a bucket of tokens.
 
-use super::Linux;
-use crate::sender::connection::Connection;
-use crate::sender::stack::{Pacing, Stack, Tokens};
-use firstflight_contract::{Moment, Nanos, Rate, mul_div};
+use crate::sender::stack::{Pacing, Refill, Stack, Tokens};
+use firstflight_contract::{Moment, Nanos, mul_div};
 
 /// A bucket of tokens, which fills only when the next packet lacks tokens: a pause longer than that counts as time to fill it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,21 +29,34 @@ impl Bucket {
     }
 
     /// Time at which a packet of `bytes` may leave, if that is not `now`.
-    fn wait(&mut self, now: u64, bytes: u64, window: u64, srtt: u64, rule: Tokens) -> Option<u64> {
+    pub(super) fn wait(
+        &mut self,
+        now: u64,
+        bytes: u64,
+        window: u64,
+        srtt: u64,
+        in_slow_start: bool,
+        rule: Tokens,
+    ) -> Option<u64> {
+        let percent = rule.percent_at(in_slow_start);
         let capacity = capacity(window, bytes, srtt, rule);
         self.tokens = self.tokens.min(capacity);
         if self.tokens >= bytes {
             return None;
         }
         let elapsed = self.filled_at.elapsed(Nanos(now)).unwrap_or_default();
-        let filled = mul_div(mul_div(window, rule.percent, 100), elapsed.0, srtt);
+        let filled = mul_div(mul_div(window, percent, 100), elapsed.0, srtt);
         self.tokens = capacity.min(self.tokens.saturating_add(filled));
         self.filled_at = Moment::at(Nanos(now));
-        let missing = mul_div(capacity - self.tokens, 100, rule.percent);
-        (self.tokens < bytes).then(|| now + mul_div(missing, srtt, window.max(1)).max(1))
+        let (missing, least) = match rule.refill {
+            Refill::Full => (capacity - self.tokens, 1),
+            Refill::Packet(least) => (bytes.saturating_sub(self.tokens), least.0.max(1)),
+        };
+        let missing = mul_div(missing, 100, percent);
+        (self.tokens < bytes).then(|| now + mul_div(missing, srtt, window.max(1)).max(least))
     }
 
-    fn take(&mut self, bytes: u64) {
+    pub(super) fn take(&mut self, bytes: u64) {
         self.tokens = self.tokens.saturating_sub(bytes);
     }
 }
@@ -56,35 +67,18 @@ fn capacity(window: u64, mss: u64, srtt: u64, rule: Tokens) -> u64 {
     mul_div(window, rule.burst.0, srtt).clamp(least * mss, most * mss)
 }
 
-impl Connection<Linux> {
-    /// Asks the bucket. If the next segment must wait, arms the timer of the pacer; an ACK before that may release it as well.
-    pub(super) fn must_wait_for_tokens(&mut self, now: u64, rule: Tokens) -> bool {
-        let (window, srtt, mss) = (self.chain.control.cwnd, self.rto.srtt(), self.mss);
-        let Some(at) = self.own.bucket.wait(now, mss, window, srtt.max(1), rule) else { return false };
-        self.pace_at = at;
-        self.check_at = self.check_at.min(at);
-        true
-    }
-
-    pub(super) fn take_tokens(&mut self) {
-        let mss = self.mss;
-        self.own.bucket.take(mss);
-    }
-
-    /// The rate at which tokens come.
-    pub(super) fn rate_of_tokens(&self, rule: Tokens) -> Rate {
-        let window = mul_div(self.chain.control.cwnd, rule.percent, 100);
-        Rate::of(window, Nanos(self.rto.srtt())).max(Rate(1))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
     /// quinn's.
-    const RULE: Tokens = Tokens { percent: 125, burst: Nanos::from_millis(2), packets: [10, 256] };
+    const RULE: Tokens = Tokens {
+        percent: [125, 125],
+        burst: Nanos::from_millis(2),
+        packets: [10, 256],
+        refill: Refill::Full,
+    };
 
     #[test]
     fn the_bucket_holds_two_milliseconds_of_the_window() {
@@ -100,14 +94,14 @@ mod tests {
             let (mut bucket, now) = (Bucket { tokens: 10_000, ..Bucket::default() }, begun + 8 * MS);
             bucket.begin(begun);
             for _ in 0..10 {
-                assert_eq!(bucket.wait(now, 1000, 20_000, 100 * MS, RULE), None);
+                assert_eq!(bucket.wait(now, 1000, 20_000, 100 * MS, true, RULE), None);
                 bucket.take(1000);
             }
             for _ in 0..2 {
-                assert_eq!(bucket.wait(now, 1000, 20_000, 100 * MS, RULE), None);
+                assert_eq!(bucket.wait(now, 1000, 20_000, 100 * MS, true, RULE), None);
                 bucket.take(1000);
             }
-            assert!(bucket.wait(now, 1000, 20_000, 100 * MS, RULE).is_some(), "{begun}");
+            assert!(bucket.wait(now, 1000, 20_000, 100 * MS, true, RULE).is_some(), "{begun}");
         }
     }
 
@@ -115,13 +109,13 @@ mod tests {
     fn an_empty_bucket_is_filled_at_once_by_the_time_since_it_was_last_filled_and_then_by_waiting() {
         // 20 packets and 100 ms: 25 packets in 100 ms, ten in 40 ms.
         let mut bucket = Bucket { tokens: 0, filled_at: Moment::at(Nanos::ZERO) };
-        assert_eq!(bucket.wait(100 * MS, 1000, 20_000, 100 * MS, RULE), None);
+        assert_eq!(bucket.wait(100 * MS, 1000, 20_000, 100 * MS, true, RULE), None);
         for _ in 0..10 {
-            assert_eq!(bucket.wait(100 * MS, 1000, 20_000, 100 * MS, RULE), None);
+            assert_eq!(bucket.wait(100 * MS, 1000, 20_000, 100 * MS, true, RULE), None);
             bucket.take(1000);
         }
-        assert_eq!(bucket.wait(100 * MS, 1000, 20_000, 100 * MS, RULE), Some(140 * MS));
+        assert_eq!(bucket.wait(100 * MS, 1000, 20_000, 100 * MS, true, RULE), Some(140 * MS));
         // An ACK after 8 ms finds tokens for two packets.
-        assert_eq!(bucket.wait(108 * MS, 1000, 20_000, 100 * MS, RULE), None);
+        assert_eq!(bucket.wait(108 * MS, 1000, 20_000, 100 * MS, true, RULE), None);
     }
 }

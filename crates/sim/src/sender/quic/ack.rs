@@ -1,0 +1,198 @@
+//! One ACK, in the order of RFC 9002 appendix A.7: the round-trip time, lost packets, the window, the timer, then sending.
+
+use super::{Fate, Packet, Quic};
+use crate::packet;
+use crate::sender::common::AckSample;
+use crate::sender::connection::{Connection, SenderKind as _};
+use crate::sender::stack::LimitedRule;
+use crate::sender::stamps::{RETRANSMITTED, SACKED};
+use crate::sender::{AckIn, Port};
+use firstflight_contract::{Ack, Nanos, Trigger};
+use firstflight_host::rate_sampler::RateSample;
+
+/// News of one ACK.
+#[derive(Clone, Copy, Debug, Default)]
+struct News {
+    /// Newly acknowledged packets, their bytes, and those of them that may enlarge the window.
+    packets: u32,
+    bytes: u64,
+    growth: u64,
+    /// Number and departure of the newest of them.
+    newest: Option<(u64, u64)>,
+}
+
+impl Connection<Quic> {
+    pub(super) fn acknowledge(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
+        if ack.seq < self.una {
+            // Late by reordering: its ranges were reported by an ACK before, or will be by the next one.
+            return;
+        }
+        let (una_before, in_flight) = (self.una, self.own.in_flight);
+        let repeats = ack.low & packet::ECHO_REPEAT != 0;
+        let mut news = News::default();
+        for segment in self.una..ack.seq {
+            self.take(segment, repeats, &mut news);
+            self.own.beyond -= u32::from(self.stamps.get(segment) & SACKED != 0);
+            self.own.lost.remove(&segment);
+        }
+        self.una = ack.seq;
+        self.nxt = self.nxt.max(ack.seq);
+        for (start, end) in ack.blocks().into_iter().take_while(|(start, end)| start < end) {
+            for segment in start.max(ack.seq)..end.min(self.nxt) {
+                if self.stamps.get(segment) & SACKED == 0 {
+                    self.take(segment, repeats, &mut news);
+                    *self.stamps.get_mut(segment) |= SACKED;
+                    self.own.beyond += 1;
+                    self.own.lost.remove(&segment);
+                }
+            }
+        }
+        let rtt = self.take_rtt_sample(now, &news);
+        let lost = self.detect_losses(now);
+        if ack.echoes_mark()
+            && let Some((number, _)) = news.newest
+            && self.own.episodes.on_mark(number, self.own.next())
+        {
+            self.report_episode(now, Trigger::Mark, 0);
+        }
+        if news.packets > 0 {
+            self.own.timeouts = 0;
+            self.report(now, &news, in_flight, rtt);
+        }
+        if news.packets > 0 || lost {
+            self.set_loss_timer(now);
+        }
+        self.forget_oldest();
+        self.update_pacing();
+        self.send_lost_and_new(now, port);
+        if self.una >= self.write_end && una_before < self.una {
+            self.on_written_acked(now);
+        }
+    }
+
+    /// A segment has arrived, unless that was known.
+    fn take(&mut self, segment: u32, repeats: bool, news: &mut News) {
+        let word = self.stamps.get(segment);
+        if word & SACKED != 0 {
+            return;
+        }
+        let number = self.own.newest.get(segment);
+        let Some(place) = number.checked_sub(self.own.oldest) else { return };
+        let packet = &mut self.own.packets[place as usize];
+        let out = packet.fate == Fate::Out;
+        let Packet { at, stamp, .. } = *packet;
+        let bytes = u64::from(packet.bytes);
+        packet.fate = Fate::Delivered;
+        if let Some(sampler) = &mut self.own.sampler {
+            sampler.on_delivered(&stamp, Nanos(at), number);
+        }
+        if out {
+            self.own.in_flight -= bytes;
+        }
+        news.packets += 1;
+        news.bytes += bytes;
+        // Section 7.3.2: packets sent before the recovery began do not enlarge the window; nor do those that were given up.
+        if out && number >= self.own.recovers {
+            news.growth += bytes;
+        }
+        // An ACK of the packet that was thought lost says nothing of the newest one.
+        let of_newest = out && (word & RETRANSMITTED == 0 || repeats);
+        if of_newest && news.newest.is_none_or(|(newest, _)| newest < number) {
+            news.newest = Some((number, at));
+        }
+        if word & RETRANSMITTED != 0 && !repeats {
+            self.take_copies(segment);
+        }
+        self.on_control_delivered(segment);
+    }
+
+    /// The first copy of a segment arrived, so that none is thought to be lost.
+    #[cold]
+    fn take_copies(&mut self, segment: u32) {
+        let out = self.own.packets.iter_mut().filter(|packet| packet.segment == segment && packet.fate == Fate::Out);
+        let mut bytes = 0;
+        for packet in out {
+            packet.fate = Fate::Delivered;
+            bytes += u64::from(packet.bytes);
+        }
+        self.own.in_flight -= bytes;
+    }
+
+    /// The sample of the round-trip time: that of the newest packet, if it is newly acknowledged (section 5.1). Zero if there is none.
+    fn take_rtt_sample(&mut self, now: u64, news: &News) -> u64 {
+        let Some((number, at)) = news.newest else { return 0 };
+        if self.own.acknowledged.is_some_and(|newest| number <= newest) {
+            return 0;
+        }
+        self.own.acknowledged = Some(number);
+        self.own.episodes.on_ack(number);
+        let rtt = now - at;
+        self.min_rtt = self.min_rtt.min(rtt);
+        let delay = if news.packets == 1 { self.rto.config.min } else { 0 };
+        // Section 5.3: "adjusted_rtt" is not below the smallest one.
+        let adjusted = if rtt >= self.min_rtt + delay { rtt - delay } else { rtt };
+        self.take_rtt(now - adjusted, now);
+        rtt
+    }
+
+    /// Whether the window may grow (section 7.8).
+    fn may_grow(&self, in_flight: u64) -> bool {
+        match self.stack.rules.limited {
+            LimitedRule::Ignored => true,
+            LimitedRule::InFlight | LimitedRule::LastAttempt => self.own.blocked,
+            LimitedRule::HalfUsed => {
+                let control = &self.chain.control;
+                let in_slow_start = control.cwnd < control.ssthresh;
+                in_slow_start && in_flight > control.cwnd / 2 || in_flight + 3 * self.mss >= control.cwnd
+            }
+        }
+    }
+
+    /// Reports the delivered bytes to the schemes. What slow start leaves beyond the threshold is avoidance's.
+    fn report(&mut self, now: u64, news: &News, in_flight: u64, rtt: u64) {
+        let limits = self.may_grow(in_flight);
+        let min_rtt = Nanos(self.known_min_rtt());
+        let left = self.own.in_flight;
+        let rate = self.own.sampler.as_mut().map_or_else(RateSample::default, |sampler| {
+            let sample = sampler.sample(Nanos(now), news.bytes, min_rtt);
+            if !limits {
+                sampler.set_app_limited(left);
+            }
+            sample
+        });
+        let recovering = self.own.episodes.is_recovering();
+        let flags = if recovering { Ack::RECOVERY } else { 0 }
+            | if news.packets == 1 { Ack::MAYBE_DELAYED } else { 0 }
+            | if limits { 0 } else { Ack::APP_LIMITED }
+            | if rate.limited { Ack::RATE_LIMITED } else { 0 };
+        let bytes = |bytes: u64| bytes.min(u32::MAX.into()) as u32;
+        let sample = AckSample {
+            delivered: bytes(news.bytes),
+            growth: if limits { bytes(news.growth) } else { 0 },
+            in_flight: bytes(in_flight),
+            pipe: bytes(self.own.in_flight),
+            rtt,
+            flags,
+            rate: rate.rate(),
+            prior_delivered: rate.prior_delivered,
+            ..AckSample::default()
+        };
+        let rest = self.notify(now, &sample);
+        if rest > 0 {
+            self.notify_rest(now, sample, rest);
+        }
+    }
+
+    /// Packets before the oldest one in flight are of no interest.
+    fn forget_oldest(&mut self) {
+        while self.own.packets.front().is_some_and(|packet| packet.fate != Fate::Out) {
+            // The newest packet of a lost segment is asked for until the segment leaves again.
+            let front = self.own.packets[0];
+            if front.fate == Fate::Lost && self.own.lost.contains(&front.segment) {
+                break;
+            }
+            self.own.packets.pop_front();
+            self.own.oldest += 1;
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Sizes of datagrams: tickets behind the handshake, discovery of the path MTU (RFC 8899), and the data between them.
+
+use super::Quic;
+use crate::sender::Port;
+use crate::sender::connection::Connection;
+use crate::sender::stack::Datagrams;
+
+/// UDP payload of the packet that takes the place of a lost datagram without data.
+pub(super) const STUB: u32 = 40;
+
+/// A datagram without data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Control {
+    segment: u32,
+    bytes: u32,
+    probes: bool,
+}
+
+/// State of the discovery of the path MTU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Search {
+    /// The next probe leaves with the next datagrams.
+    Due,
+    /// A probe is on its way.
+    Out,
+    /// All sizes were tried.
+    Over,
+}
+
+/// Sizes of one connection's datagrams, bytes of UDP payload.
+#[derive(Clone, Debug)]
+pub(super) struct Sizes {
+    /// Largest datagram that the network carries.
+    largest: u32,
+    /// A full datagram now.
+    full: u32,
+    /// Datagrams without data, in the order of their segments.
+    controls: Vec<Control>,
+    search: Search,
+    /// Position of the size that is tried in the list of the stack.
+    tried: usize,
+}
+
+impl Sizes {
+    pub(super) fn of(rules: &Datagrams, largest: u32) -> Self {
+        let search = if rules.discovery.sizes.is_empty() { Search::Over } else { Search::Due };
+        Self { largest, full: rules.first, controls: vec![], search, tried: 0 }
+    }
+
+    /// A full datagram.
+    pub(super) fn full(&self) -> u32 {
+        self.full
+    }
+
+    fn control(&self, segment: u32) -> Option<Control> {
+        let last = self.controls.last()?;
+        if segment > last.segment {
+            return None;
+        }
+        self.controls.iter().find(|control| control.segment == segment).copied()
+    }
+}
+
+impl Connection<Quic> {
+    /// UDP payload of a segment that leaves for the first time.
+    pub(super) fn datagram_of(&self, segment: u32) -> u32 {
+        match self.own.sizes.control(segment) {
+            Some(control) => control.bytes,
+            None => self.app.segmentation().bytes(segment, 0) + self.own.rules.overhead,
+        }
+    }
+
+    /// Whether a segment carries data.
+    pub(super) fn carries_data(&self, segment: u32) -> bool {
+        self.own.sizes.control(segment).is_none()
+    }
+
+    /// The handshake has ended: the stack's own datagrams precede the data.
+    pub(super) fn place_opening(&mut self) {
+        for &bytes in self.own.rules.opening {
+            self.place(bytes, false);
+        }
+        if self.own.rules.discovery.leads {
+            self.place_probe();
+        }
+    }
+
+    /// Puts a datagram without data behind the last placed one and all that was sent.
+    fn place(&mut self, bytes: u32, probes: bool) {
+        let behind = self.own.sizes.controls.last().map_or(0, |control| control.segment + 1);
+        let segment = behind.max(self.nxt);
+        self.common.app.insert_empty(segment);
+        self.own.sizes.controls.push(Control { segment, bytes, probes });
+    }
+
+    /// Places the next probe, if one is due.
+    fn place_probe(&mut self) -> bool {
+        if self.own.sizes.search != Search::Due {
+            return false;
+        }
+        let sizes = self.own.rules.discovery.sizes;
+        let fits = |size: &&u32| **size <= self.own.sizes.largest;
+        let Some(&size) = sizes.get(self.own.sizes.tried).filter(fits) else {
+            self.own.sizes.search = Search::Over;
+            return false;
+        };
+        self.own.sizes.search = Search::Out;
+        self.place(size, true);
+        true
+    }
+
+    /// Sends the next probe behind the data, if one is due. Windows count it, and do not hold it back.
+    pub(super) fn send_probe(&mut self, now: u64, port: &mut impl Port) {
+        if self.own.sizes.search != Search::Due || !self.established || !self.place_probe() {
+            return;
+        }
+        self.hand_over();
+        self.send_next(now, port);
+    }
+
+    /// A datagram without data has arrived.
+    pub(super) fn on_control_delivered(&mut self, segment: u32) {
+        let Some(control) = self.own.sizes.control(segment).filter(|control| control.probes) else { return };
+        if control.bytes <= self.own.sizes.full {
+            return;
+        }
+        let overhead = self.own.rules.overhead;
+        self.own.sizes.full = control.bytes;
+        self.own.sizes.tried += 1;
+        self.own.sizes.search = Search::Due;
+        let from = self.nxt;
+        self.common.app.resize_from(from, control.bytes - overhead);
+        self.hand_over();
+        self.mss = control.bytes.into();
+        self.chain.set_mss(control.bytes);
+        if self.own.rules.discovery.resets {
+            let initial = u64::from(self.stack.initial_window) * u64::from(self.stack.mss);
+            self.chain.control.cwnd = initial;
+        }
+    }
+
+    /// A datagram without data was lost: a packet takes its place, and a probe is tried again.
+    pub(super) fn on_control_lost(&mut self, segment: u32) {
+        let sizes = &mut self.own.sizes;
+        let Some(control) = sizes.controls.iter_mut().find(|control| control.segment == segment) else { return };
+        control.bytes = STUB;
+        if std::mem::take(&mut control.probes) {
+            sizes.search = Search::Due;
+        }
+    }
+}

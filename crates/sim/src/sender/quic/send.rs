@@ -1,0 +1,121 @@
+//! Sending: lost data first, then new data, as the window, the receiver, the application and the pacer allow (RFC 9002 section 7).
+
+use super::{Fate, Packet, Quic};
+use crate::packet;
+use crate::sender::connection::Connection;
+use crate::sender::stack::{Fill, Pacing};
+use crate::sender::stamps::RETRANSMITTED;
+use crate::sender::{Port, Segment};
+use firstflight_contract::{Moment, Nanos};
+
+impl Connection<Quic> {
+    /// The window, with the least that a stack has.
+    fn window(&self) -> u64 {
+        self.chain.control.cwnd.max(self.own.rules.least_window * self.mss)
+    }
+
+    /// Whether the window has room for a full datagram.
+    fn has_room(&self) -> bool {
+        let (window, full) = (self.window(), u64::from(self.own.sizes.full()));
+        match self.own.rules.fill {
+            Fill::Whole => self.own.in_flight + full <= window,
+            Fill::BelowTheEdge => self.own.in_flight + full < window,
+            Fill::AcrossTheEdge => self.own.in_flight < window,
+        }
+    }
+
+    /// Whether the receiver and the stack's buffer have room for the next new segment.
+    fn is_wanted(&self) -> bool {
+        if self.nxt >= self.available {
+            return false;
+        }
+        if !self.carries_data(self.nxt) {
+            return true;
+        }
+        let bytes_in = |segments: u32| self.app.bytes_in(segments, 0);
+        let beyond = bytes_in(self.nxt + 1) - bytes_in(self.una);
+        let offered = u64::from(self.stack.receive_window.at(self.una)).saturating_mul(self.stack.mss.into());
+        beyond <= offered.min(self.own.rules.send_buffer.unwrap_or(u64::MAX))
+    }
+
+    /// Whether the pacer holds the next packet back. If so, its timer is set.
+    fn is_held_back(&mut self, now: u64) -> bool {
+        let Pacing::Tokens(rule) = self.stack.rules.pacing else { return false };
+        let control = &self.chain.control;
+        let (window, in_slow_start) = (control.cwnd, control.cwnd < control.ssthresh);
+        let (full, srtt) = (self.own.sizes.full().into(), self.rto.srtt().max(1));
+        let Some(at) = self.own.bucket.wait(now, full, window, srtt, in_slow_start, rule) else { return false };
+        self.pace_at = at;
+        self.check_at = self.check_at.min(at);
+        true
+    }
+
+    pub(super) fn send_lost_and_new(&mut self, now: u64, port: &mut impl Port) {
+        self.own.blocked = false;
+        loop {
+            let lost = self.own.lost.first().copied();
+            if lost.is_none() && !self.is_wanted() {
+                break;
+            }
+            let due = self.own.probes > 0;
+            if !due && (!self.has_room() || self.is_held_back(now)) {
+                self.own.blocked = true;
+                break;
+            }
+            self.own.probes -= u32::from(due);
+            match lost {
+                Some(segment) => {
+                    self.own.lost.pop_first();
+                    self.depart(now, segment, true, port);
+                }
+                None => self.send_next(now, port),
+            }
+        }
+        self.send_probe(now, port);
+    }
+
+    /// The next new segment.
+    pub(super) fn send_next(&mut self, now: u64, port: &mut impl Port) {
+        let segment = self.nxt;
+        self.nxt = segment + 1;
+        self.max = segment + 1;
+        if self.carries_data(segment) {
+            self.count_first_flight();
+        }
+        self.depart(now, segment, false, port);
+    }
+
+    /// The only place where a packet leaves.
+    pub(super) fn depart(&mut self, now: u64, segment: u32, repeated: bool, port: &mut impl Port) {
+        let bytes = self.datagram_of(segment);
+        self.stats.sent += 1;
+        self.stats.retransmits += u64::from(repeated);
+        self.last_sent_at = Moment::at(Nanos(now));
+        let mut flags = 0;
+        if segment + 1 == self.available || segment + 1 == self.write_end {
+            flags |= packet::PUSH_SYN;
+        }
+        if repeated {
+            flags |= packet::RETRANSMISSION | packet::REPEAT;
+        }
+        let una = self.una;
+        self.stamps.set(now, segment, una, if repeated { RETRANSMITTED } else { 0 });
+        let number = self.own.next();
+        self.own.newest.put(segment, una, number);
+        let nothing_out = self.own.in_flight == 0;
+        let stamp = self.own.sampler.as_mut().map(|sampler| sampler.on_sent(Nanos(now), nothing_out));
+        let stamp = stamp.unwrap_or_default();
+        self.own.packets.push_back(Packet { segment, bytes, at: now, fate: Fate::Out, stamp });
+        self.own.in_flight += u64::from(bytes);
+        self.own.bucket.take(bytes.into());
+        let words = match self.notes_departures() {
+            true => {
+                let (more, carried) = self.note(now, segment, repeated);
+                (flags | more, carried)
+            }
+            false => (flags, 0),
+        };
+        port.transmit(now, Segment { number: segment, bytes }, words, repeated);
+        self.set_probe_timer(now);
+    }
+}
