@@ -89,6 +89,7 @@ fn profiles() -> String {
     row("`recovery`", &|s| s.recovery.word().into());
     row("`initial_window`", &|s| match s.initial_window {
         InitialWindow::Packets(n) => format!("{n} packets"),
+        InitialWindow::Bytes(bytes) => format!("{bytes} B"),
         InitialWindow::Rfc3390 => "rfc3390".into(),
         InitialWindow::Rfc9002 => "rfc9002".into(),
         InitialWindow::Rfc6928 => "10 packets, but at most 14600 B or 2 packets (RFC 6928)".into(),

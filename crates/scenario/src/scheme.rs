@@ -131,12 +131,13 @@ impl PhaseSpec {
             // Of two schemes with one label, only one may have the parameter.
             let param = phase.info().params.iter().find(|param| param.name == name);
             if let (true, Some(param), None) = (label == self.label(), param, self.param(name)) {
-                let ParamKind::Choice(words) = param.kind else {
-                    unreachable!("profiles choose among words: {label} {name}")
+                let value = match param.kind {
+                    ParamKind::Choice(words) => words.iter().position(|known| *known == word).map(Value::Choice),
+                    ParamKind::Flag => word.parse().ok().map(Value::Flag),
+                    _ => None,
                 };
-                let index = words.iter().position(|known| *known == word);
-                let value = Value::Choice(index.expect("profiles use words that their schemes have"));
-                phase.set(name, value).expect("the choice is one of the scheme's words");
+                let value = value.expect("profiles have words and flags that their schemes have");
+                phase.set(name, value).expect("the value is of the parameter's kind");
             }
         }
         phase

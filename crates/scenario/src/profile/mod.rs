@@ -1,7 +1,9 @@
 //! The named stacks. The profile of a `[[flow]]` sets the defaults of its keys; no other code does.
 
 use firstflight_contract::Nanos;
-use firstflight_host::stack::{Pacing, RecoveryRule, Rules};
+use firstflight_host::stack::{
+    Datagrams, Detection, Discovery, Fill, LimitedRule, Pacing, RecoveryRule, Rules,
+};
 
 use crate::choices::{Growth, IdleRestart, Receiver, Recovery, words};
 
@@ -33,7 +35,68 @@ profiles! {
     Linux = "linux" in linux,
     /// quinn 0.11, a QUIC stack.
     Quinn = "quinn" in quinn,
+    /// quiche 0.30, a QUIC stack.
+    Quiche = "quiche" in quiche,
+    /// quic-go 0.65, a QUIC stack, and Caddy, which uses it.
+    QuicGo = "quic-go" in quic_go,
+    /// HTTP/3 of nginx 1.26.
+    Nginx126 = "nginx-1.26" in nginx_1_26,
 }
+
+/// The part that stacks of QUIC have in common, by RFC 9000 and RFC 9002. Its peer sets no limit of flow control.
+const QUIC: Stack = Stack {
+    transport: Transport::Quic,
+    operated: true,
+    // IPv4 and UDP
+    header: 28,
+    startup: "slow-start",
+    startup_with: &[],
+    unlike: &[],
+    avoidance: "cubic",
+    parameters: &[],
+    recovery: Recovery::Sack,
+    initial_window: InitialWindow::Rfc9002,
+    receive_window: None,
+    initial_receive_window: None,
+    // An ACK for every second packet (RFC 9000 section 13.2.2)
+    receiver: Receiver::Delayed,
+    // max_ack_delay, RFC 9000 section 18.2
+    delayed_ack_timer: Nanos::from_millis(25),
+    quick_acks: 0,
+    tuned_buffer: false,
+    growth: Growth::AllAcked,
+    // The probe timeout adds max_ack_delay (RFC 9002 section 6.2.1).
+    min_rto: Nanos::from_millis(25),
+    max_rto: Nanos::from_secs(120),
+    initial_rto: Nanos::from_secs(1),
+    // kGranularity, RFC 9002 section 6.1.2
+    rto_granularity: Nanos::from_millis(1),
+    idle_restart: IdleRestart::Keep,
+    limited_transmit: true,
+    handshake: true,
+    rules: Rules {
+        detection: Detection::Packets,
+        decrease_from_window: true,
+        limited: LimitedRule::LastAttempt,
+        datagrams: Some(DATAGRAMS),
+        timestamps: true,
+        ..Rules::RFC
+    },
+};
+
+/// Datagrams of 1200 bytes that fill the window (RFC 9000 section 14.1, RFC 9002 section 7).
+const DATAGRAMS: Datagrams = Datagrams {
+    first: 1200,
+    // A short header with a connection ID of 8 and a packet number of 1 or 2 bytes, the authentication tag of 16 bytes; the header of a
+    // STREAM frame
+    overhead: 33,
+    opening: &[],
+    discovery: Discovery::NONE,
+    fill: Fill::Whole,
+    // kMinimumWindow
+    least_window: 2,
+    send_buffer: None,
+};
 
 /// Settings of a profile.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +167,8 @@ pub enum Transport {
 pub enum InitialWindow {
     /// This number of full packets.
     Packets(u64),
+    /// This number of bytes.
+    Bytes(u64),
     /// min (4*MSS, max (2*MSS, 4380)), RFC 3390 section 1.
     Rfc3390,
     /// min (10*MSS, max (2*MSS, 14600)), RFC 6928 section 2.
@@ -159,6 +224,7 @@ impl InitialWindow {
         let most = |packets: u64, bytes: u64| (packets * mss).min((2 * mss).max(bytes));
         match self {
             Self::Packets(n) => n * mss,
+            Self::Bytes(bytes) => bytes,
             Self::Rfc3390 => most(4, 4380),
             Self::Rfc6928 => most(10, 14_600),
             Self::Rfc9002 => most(10, 14_720),

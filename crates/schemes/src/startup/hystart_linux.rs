@@ -71,7 +71,8 @@ scheme! {
         /// largest rise asked for (HYSTART_DELAY_MAX)
         delay_max_rise: Nanos = 16 ms,
         /// 6.15: rounds pass at every window (commit 25c1a9ca53db, in stable series too); before-6.15: only from
-        /// low_window on, so that the first round begins in the middle of one
+        /// low_window on, so that the first round begins in the middle of one; next-ack: with the ACK after the one that ends a
+        /// round, as in quic-go
         round_start: RoundStart = Linux615,
     }
 }
@@ -83,6 +84,8 @@ choice! {
         Linux615 = "6.15",
         /// Rounds pass from `low_window` on only (before Linux 6.15).
         BeforeLinux615 = "before-6.15",
+        /// A round begins with the ACK after the one that ends the round before (quic-go, `hybrid_slow_start.go`).
+        NextAck = "next-ack",
     }
 }
 
@@ -112,8 +115,12 @@ impl HystartLinux {
         // would begin in the flight before.
         let next = ack.sent - ack.retransmitted;
         let missing = next.saturating_sub(ack.pipe);
+        let ends_behind = self.parameters.round_start == RoundStart::NextAck;
         match self.end {
+            None if ends_behind => self.start_round(ack.now, Some(next)),
             None => self.end = Some(next),
+            // The samples of this ACK are the last of the round.
+            Some(end) if ends_behind && missing > end => self.end = None,
             Some(end) if missing > end => self.start_round(ack.now, Some(next)),
             Some(_) => {}
         }

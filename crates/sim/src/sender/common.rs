@@ -49,6 +49,7 @@ struct Report<'a> {
     delivered: u64,
     lost: u64,
     stats: &'a SenderStats,
+    sent_bytes: u64,
     rto: &'a Rto,
     rounds: &'a RoundCounter,
     routers: &'a Routers,
@@ -66,7 +67,7 @@ impl DescribeAck for Report<'_> {
             acked: u64::from(sample.delivered) * unit - sample.short.0,
             growth: u64::from(sample.growth) * unit - sample.short.1,
             delivered: self.delivered * unit,
-            sent: self.stats.sent * mss,
+            sent: self.sent_bytes.max(self.stats.sent * unit),
             lost: self.lost * unit,
             retransmitted: self.stats.retransmits * mss,
             in_flight: u64::from(sample.in_flight) * unit,
@@ -148,8 +149,10 @@ pub struct Common {
     /// Time at which each segment in flight was last sent, and its marks.
     pub(crate) stamps: Ring<u64>,
     pub(crate) min_rtt: u64,
-    /// Segments declared lost.
+    /// Segments declared lost, in the unit.
     pub(crate) lost: u64,
+    /// Bytes sent, of a kind that counts bytes; zero otherwise.
+    pub(super) sent_bytes: u64,
     // The fields below are touched only out of order, or rarely.
     /// The window was reduced, and the receiver is to learn of it.
     pub(crate) reduced: bool,
@@ -211,6 +214,7 @@ impl Common {
             stamps: Ring::new(stamped),
             min_rtt: u64::MAX,
             lost: 0,
+            sent_bytes: 0,
             reduced: false,
             opening: false,
             syn_left: Moment::NEVER,
@@ -257,6 +261,7 @@ impl Common {
             delivered: self.delivered,
             lost: self.lost,
             stats: &self.stats,
+            sent_bytes: self.sent_bytes,
             rto: &self.rto,
             rounds: &self.rounds,
             routers: &self.routers,

@@ -107,6 +107,7 @@ impl Connection<Quic> {
         let stamp = stamp.unwrap_or_default();
         self.own.packets.push_back(Packet { segment, bytes, at: now, fate: Fate::Out, stamp });
         self.own.in_flight += u64::from(bytes);
+        self.sent_bytes += u64::from(bytes);
         self.own.bucket.take(bytes.into());
         let words = match self.notes_departures() {
             true => {

@@ -1,0 +1,36 @@
+//! quic-go 0.65, a QUIC stack, with its default settings. Slow start ends by the delay part of Hybrid Slow Start, with the constants of
+//! Linux (`internal/congestion/hybrid_slow_start.go`).
+
+use firstflight_contract::Nanos;
+use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Pacing, Refill, Rules, Tokens};
+
+use super::{DATAGRAMS, InitialWindow, QUIC, Stack};
+
+pub(super) const STACK: Stack = Stack {
+    startup: "hystart-linux",
+    parameters: &[("hystart-linux", "ack_train", "false"), ("hystart-linux", "round_start", "next-ack")],
+    // initialCongestionWindow
+    initial_window: InitialWindow::Packets(32),
+    rules: Rules {
+        datagrams: Some(Datagrams {
+            // protocol.InitialPacketSize
+            first: 1280,
+            overhead: 25,
+            opening: &[293],
+            // `CanSend`: less in flight than the window
+            fill: Fill::AcrossTheEdge,
+            ..DATAGRAMS
+        }),
+        // `isCwndLimited`
+        limited: LimitedRule::HalfUsed,
+        // internal/congestion/pacer.go: ten packets, or 2 ms at the rate
+        pacing: Pacing::Tokens(Tokens {
+            percent: [200, 125],
+            burst: Nanos::from_millis(2),
+            packets: [10, 1 << 20],
+            refill: Refill::Packet(Nanos::from_millis(1)),
+        }),
+        ..QUIC.rules
+    },
+    ..QUIC
+};
