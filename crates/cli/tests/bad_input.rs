@@ -188,7 +188,7 @@ fn option_errors_have_the_words_of_scenario_errors() {
     compare(&["cable", "--startup", "reno"], &["--startup \"reno\": reno is not a start-up scheme"]);
     compare(
         &["cable", "--profile", "rfc", "--scheme", "bbr"],
-        &["bbr needs delivery-rate samples, which only senders of profiles linux and quinn"],
+        &["bbr needs delivery-rate samples, which only senders of profiles linux and all of QUIC"],
     );
     compare(&["cable", "--avoidance", "bbr"], &["--avoidance \"bbr\": bbr is not an avoidance scheme"]);
     compare(&["cable", "--profile", "linus"], &["--profile \"linus\"", "did you mean \"linux\"?"]);

@@ -25,6 +25,8 @@ pub const DEFAULT_AVOIDANCE: &str = "cubic";
 /// Initial windows that are tried beside the stack's own, packets: from what content networks are known to use to what a
 /// route can have today.
 pub const DEFAULT_WINDOWS: [u64; 4] = [16, 20, 30, 60];
+/// Send buffers that are tried where the stack's limits what is in flight, bytes.
+pub(crate) const DEFAULT_BUFFERS: [u64; 2] = [256_000, 1_000_000];
 /// Transfer sizes, bytes.
 pub const DEFAULT_SIZES: [u64; 3] = [30_000, 300_000, 3_000_000];
 /// Replications, where the path is random or not known exactly.
@@ -86,6 +88,10 @@ fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
     let own = Settings::default();
     let windows = DEFAULT_WINDOWS.map(|packets| Settings { initial_window: Some(packets), ..own });
     let mut all = windows.to_vec();
+    if let Some(buffer) = profile.stack().send_buffer {
+        let larger = DEFAULT_BUFFERS.into_iter().filter(|bytes| *bytes > buffer);
+        all.extend(larger.map(|bytes| Settings { buffer: Some(bytes), ..own }));
+    }
     if profile.stack().can_pace() {
         all.push(Settings { paced: true, ..own });
         all.extend(windows.map(|window| Settings { paced: true, ..window }));

@@ -12,8 +12,8 @@ const HEAD: &str = "\
 # What can be had today, and how
 
 `firstflight compare` states for every candidate how it is had: in `results[].how` of `--json`, in the table and on the page.
-`--deployable` leaves out the candidates that no deployed stack has. This page is written from the same declarations
-(`crates/compare/src/how.rs`) by `make regenerate`.
+`--deployable` leaves out the candidates that the stack of `--profile` cannot have. This page is written from the same declarations
+(`crates/compare/src/how.rs` for Linux, `crates/scenario/src/profile/` for stacks of QUIC) by `make regenerate`.
 
 Write your own values for `DEVICE` (the network interface) and `:443`. `ip route change $(ip route show default|…) …` changes
 the first default route of IPv4; use `ip -6 route` for IPv6, and name the route where there are several. `sed` takes a word away that
@@ -22,7 +22,7 @@ the first default route of IPv4; use `ip -6 route` for IPv6, and name the route 
 ";
 
 const FACTS: &str = "
-## What each setting does
+## What each setting of Linux does
 
 **Initial window** (`initcwnd`, packets). Holds for connections that open after the command. The receiver's first window limits it:
 a Linux receiver with default settings first offers 64,256 bytes, which hold 44 packets of 1448 bytes, and 55 packets in the next flight.
@@ -48,22 +48,14 @@ retransmission timeout.
 **BBR** is version 1, as Linux has it. The stacks of QUIC have other versions under the same name (quiche: version 2, HAProxy:
 version 3, MsQuic: a preview), which are not simulated; they are not listed.
 
-## Where the names of options come from
+The names come from Linux 6.18: `ip route`, `sysctl`, `/sys/module/tcp_cubic/parameters`; `initcwnd` and `ssthresh` were measured with
+`TCP_INFO`. The TCP connections of nginx, Caddy and lighttpd are the kernel's, and follow its settings.
 
-| stack | version that was read | where |
-|---|---|---|
-| Linux | 6.18 | `ip route`, `sysctl`, `/sys/module/tcp_cubic/parameters`; `initcwnd` and `ssthresh` measured with `TCP_INFO` |
-| quiche | 0.29.3 (e97798e1) | `quiche/src/lib.rs`, `Config`: defaults are cubic, HyStart++ on, pacing on, 10 packets |
-| MsQuic | 2.7 (4984c210) | `docs/Settings.md`, `docs/api/QUIC_SETTINGS.md`, `src/core/quicdef.h`: CUBIC, HyStart off, pacing on, 10 packets |
-| quinn | 0.12.0 (a1931ab8) | `quinn-proto/src/congestion/`, given to `TransportConfig::congestion_controller_factory`; its pacer has no switch |
-| HAProxy | 3.5-dev5 (50872daa) | `doc/configuration.txt`: `cc` and `quic-cc-algo` on `bind`; `tune.quic.fe.…` is global; no option for the initial window |
+## Stacks of QUIC
 
-These have no option of their own. Their TCP connections are the kernel's, and follow its settings.
+`firstflight compare --profile STACK` forecasts a server of this stack, and its answer names these options alone. [stacks.md](stacks.md)
+has what each stack does on the wire. MsQuic has no profile: it was not run here.
 
-| stack | version that was read | QUIC |
-|---|---|---|
-| nginx | 1.31.5 (3f6f7824) | CUBIC without HyStart, initial window of RFC 9002, not configurable; no option for TCP's congestion control |
-| Caddy | quic-go (2cfe6ee0) | Reno with the delay part of Hybrid Slow Start, initial window of 32 packets, not configurable |
 ";
 
 /// The page.
@@ -73,8 +65,6 @@ pub fn page() -> String {
     labels.extend(DEFAULT_WINDOWS.iter().map(|packets| format!("{stock}@iw{packets}")));
     let others = ["paced", "iw30+paced", "ssthresh=50", "idle=keep"];
     labels.extend(others.map(|settings| format!("{stock}@{settings}")));
-    labels.push("hystart+++cubic@iw30+paced".into());
-    labels.push("slow-start+cubic@iw30+paced".into());
     let mut out = String::from(HEAD);
     out.push_str("## Candidates\n\n| candidate | how |\n|---|---|\n");
     for label in labels {
@@ -90,11 +80,35 @@ pub fn page() -> String {
     let none: Vec<String> = none.map(|label| format!("`{label}`")).collect();
     let _ = writeln!(
         out,
-        "\nNo deployed stack has any other scheme. Of those that `compare` tries without options these are {}.",
+        "\nLinux has no other scheme. Of those that `compare` tries without options these are {}.",
         none.join(", ")
     );
     out.push_str(FACTS);
+    for profile in Profile::ALL.iter().filter(|profile| profile.stack().is_quic()) {
+        stack(&mut out, *profile);
+    }
     out
+}
+
+/// The section of a stack of QUIC.
+fn stack(out: &mut String, profile: Profile) {
+    let declared = profile.stack();
+    let options = &declared.options;
+    let _ = writeln!(out, "### {}\n\nProfile `{}`. {}\n", options.stack, profile.word(), options.notes);
+    out.push_str("| to have | option |\n|---|---|\n");
+    let own = present(profile).label();
+    for (label, option) in options.chains {
+        let default = if *label == own { ", the default" } else { "" };
+        let option = if option.is_empty() { "no option".into() } else { format!("`{option}`") };
+        let _ = writeln!(out, "| `{label}`{default} | {option} |");
+    }
+    let option = options.initial_window.map_or("no option".into(), |option| format!("`{}`", option(30)));
+    let _ = writeln!(out, "| an initial window of 30 packets | {option} |");
+    if declared.send_buffer.is_some() {
+        let option = options.send_buffer.map_or("no option".into(), |option| format!("`{}`", option(1_000_000)));
+        let _ = writeln!(out, "| a send buffer of 1 MB | {option} |");
+    }
+    let _ = writeln!(out, "\nSource: {}.\n", options.source);
 }
 
 /// A way as it stands in a table: its stack, and its commands as code.

@@ -1,138 +1,88 @@
-//! The way to have a candidate today: the commands and options of stacks that are deployed.
+//! Ways to have a candidate today, in the stack of a profile.
 //!
-//! `docs/deploy.md` names the version or the measurement behind each.
+//! TCP is the kernel's, and its ways are here. A stack of QUIC declares its options in its profile.
 
-use firstflight_scenario::{Candidate, Profile, Settings, Threshold};
+use firstflight_scenario::{Candidate, Options, Profile, Settings, Threshold};
 
 use crate::present::present;
 
-/// Stack that has a scheme.
+/// Place at which a scheme of the Linux kernel is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stack {
-    /// The Linux kernel, for every application.
-    Linux,
-    /// The Linux kernel, for the sockets of one program.
-    LinuxSocket,
+enum Place {
+    /// The machine, for every application.
+    Machine,
+    /// The sockets of one program.
+    Socket,
     /// HAProxy, for the TCP connections that it accepts.
-    HaproxyTcp,
-    /// HAProxy, for the QUIC connections that it accepts.
-    HaproxyQuic,
-    /// quiche, of Cloudflare.
-    Quiche,
-    /// MsQuic, of Microsoft.
-    Msquic,
-    /// quinn.
-    Quinn,
+    Haproxy,
 }
 
-/// Commands or options by which one stack gets one scheme.
+/// Commands or options by which Linux gets one scheme.
 struct Way {
     /// Label of the scheme.
     scheme: &'static str,
-    stack: Stack,
+    place: Place,
     commands: &'static str,
 }
 
-const fn way(scheme: &'static str, stack: Stack, commands: &'static str) -> Way {
-    Way { scheme, stack, commands }
+const fn way(scheme: &'static str, place: Place, commands: &'static str) -> Way {
+    Way { scheme, place, commands }
 }
 
-/// Every known way. A scheme that is not here is in no deployed stack.
-const WAYS: &[Way] = &[
-    way("hystart-linux+cubic", Stack::Linux, "sysctl -w net.ipv4.tcp_congestion_control=cubic"),
-    way(
-        "hystart-linux+cubic",
-        Stack::LinuxSocket,
-        "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"cubic\", 5)",
-    ),
-    way("hystart-linux+cubic", Stack::HaproxyTcp, "bind :443 cc cubic"),
+/// Every known way. A scheme that is not here is in no release of Linux.
+const LINUX: &[Way] = &[
+    way("hystart-linux+cubic", Place::Machine, "sysctl -w net.ipv4.tcp_congestion_control=cubic"),
+    way("hystart-linux+cubic", Place::Socket, "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"cubic\", 5)"),
+    way("hystart-linux+cubic", Place::Haproxy, "bind :443 cc cubic"),
     way(
         "slow-start+cubic",
-        Stack::Linux,
+        Place::Machine,
         "sysctl -w net.ipv4.tcp_congestion_control=cubic; echo 0 > /sys/module/tcp_cubic/parameters/hystart",
     ),
-    way("slow-start+cubic", Stack::HaproxyQuic, "quic-cc-algo cubic"),
-    way(
-        "slow-start+cubic",
-        Stack::Msquic,
-        "CongestionControlAlgorithm=QUIC_CONGESTION_CONTROL_ALGORITHM_CUBIC; HyStartEnabled=FALSE",
-    ),
-    way("slow-start+cubic", Stack::Quiche, "set_cc_algorithm_name(\"cubic\"); enable_hystart(false)"),
-    way("slow-start+cubic", Stack::Quinn, "CubicConfig::default()"),
-    way("slow-start+reno", Stack::Linux, "sysctl -w net.ipv4.tcp_congestion_control=reno"),
-    way("slow-start+reno", Stack::LinuxSocket, "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"reno\", 4)"),
-    way("slow-start+reno", Stack::HaproxyTcp, "bind :443 cc reno"),
-    way("slow-start+reno", Stack::HaproxyQuic, "quic-cc-algo newreno"),
-    way("slow-start+reno", Stack::Quiche, "set_cc_algorithm_name(\"reno\"); enable_hystart(false)"),
-    way("slow-start+reno", Stack::Quinn, "NewRenoConfig::default()"),
-    way("hystart+++cubic", Stack::Quiche, "set_cc_algorithm_name(\"cubic\"); enable_hystart(true)"),
-    way(
-        "hystart+++cubic",
-        Stack::Msquic,
-        "CongestionControlAlgorithm=QUIC_CONGESTION_CONTROL_ALGORITHM_CUBIC; HyStartEnabled=TRUE",
-    ),
-    way("hystart+++cubic", Stack::HaproxyQuic, "quic-cc-algo cubic; tune.quic.fe.cc.hystart on"),
-    way("hystart+++reno", Stack::Quiche, "set_cc_algorithm_name(\"reno\"); enable_hystart(true)"),
-    way("bbr", Stack::Linux, "modprobe tcp_bbr; sysctl -w net.ipv4.tcp_congestion_control=bbr"),
-    way("bbr", Stack::LinuxSocket, "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"bbr\", 3)"),
-    way("bbr", Stack::HaproxyTcp, "bind :443 cc bbr"),
+    way("slow-start+reno", Place::Machine, "sysctl -w net.ipv4.tcp_congestion_control=reno"),
+    way("slow-start+reno", Place::Socket, "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"reno\", 4)"),
+    way("slow-start+reno", Place::Haproxy, "bind :443 cc reno"),
+    way("bbr", Place::Machine, "modprobe tcp_bbr; sysctl -w net.ipv4.tcp_congestion_control=bbr"),
+    way("bbr", Place::Socket, "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"bbr\", 3)"),
+    way("bbr", Place::Haproxy, "bind :443 cc bbr"),
 ];
 
-/// Datagram for which quinn's initial window counts bytes (`BASE_DATAGRAM_SIZE`).
-const QUINN_DATAGRAM: u64 = 1200;
-
-impl Stack {
+impl Place {
     fn name(self) -> &'static str {
         match self {
-            Self::Linux => "Linux",
-            Self::LinuxSocket => "one Linux socket",
-            Self::HaproxyTcp => "HAProxy, TCP",
-            Self::HaproxyQuic => "HAProxy, QUIC",
-            Self::Quiche => "quiche",
-            Self::Msquic => "MsQuic",
-            Self::Quinn => "quinn",
+            Self::Machine => "Linux",
+            Self::Socket => "one Linux socket",
+            Self::Haproxy => "HAProxy, TCP",
         }
     }
 
-    fn is_quic(self) -> bool {
-        matches!(self, Self::HaproxyQuic | Self::Quiche | Self::Msquic | Self::Quinn)
-    }
-
-    /// The commands for `settings` besides those of the scheme; `None` if the stack cannot have them.
+    /// The commands for `settings` besides those of the scheme; `None` if they cannot be had there.
     fn settings(self, scheme: &str, settings: Settings, routes: &[Route]) -> Option<Vec<String>> {
         match self {
-            Self::Linux => linux(scheme, settings, routes),
+            Self::Machine => linux(scheme, settings, routes),
             // Settings of the whole machine stand under Linux.
-            Self::LinuxSocket | Self::HaproxyTcp => (settings == Settings::default()).then(Vec::new),
-            _ if settings.ssthresh.is_some() || settings.keeps_window => None,
-            _ => self.quic(settings),
+            Self::Socket | Self::Haproxy => (settings == Settings::default()).then(Vec::new),
         }
     }
+}
 
-    /// Initial window and pacing of a QUIC stack, whose connections are paced unless that is turned off.
-    fn quic(self, settings: Settings) -> Option<Vec<String>> {
-        let Settings { initial_window, paced, .. } = settings;
-        let mut commands = vec![];
-        match (self, initial_window) {
-            (_, None) => {}
-            (Self::Quiche, Some(packets)) => {
-                commands.push(format!("set_initial_congestion_window_packets({packets})"));
-            }
-            (Self::Msquic, Some(packets)) => commands.push(format!("InitialWindowPackets={packets}")),
-            (Self::Quinn, Some(packets)) => {
-                commands.push(format!(".initial_window({})", packets.checked_mul(QUINN_DATAGRAM)?));
-            }
-            _ => return None,
-        }
-        match (self, paced) {
-            (_, true) => {}
-            (Self::Quiche, false) => commands.push("enable_pacing(false)".into()),
-            (Self::Msquic, false) => commands.push("PacingEnabled=FALSE".into()),
-            (Self::HaproxyQuic, false) => commands.push("tune.quic.fe.tx.pacing off".into()),
-            _ => return None,
-        }
-        Some(commands)
+/// A way to have a candidate: the place, the commands for the scheme, and those for the settings.
+struct Had {
+    place: &'static str,
+    scheme: Vec<String>,
+    settings: Vec<String>,
+}
+
+impl Had {
+    fn text(&self) -> String {
+        let all: Vec<&str> = self.scheme.iter().chain(&self.settings).map(String::as_str).collect();
+        let what = if all.is_empty() { "its default".into() } else { all.join("; ") };
+        format!("{}: {what}", self.place)
     }
+}
+
+fn split(commands: &str) -> Vec<String> {
+    commands.split("; ").filter(|command| !command.is_empty()).map(String::from).collect()
 }
 
 /// Prints the first default route as `ip route` takes it: that refuses the word `lock` after `rto_min`, which it prints itself
@@ -163,9 +113,9 @@ impl Route {
 /// Settings of the Linux kernel: for every connection over the default route, or, where they depend on the path, for each
 /// of `routes`.
 fn linux(scheme: &str, settings: Settings, routes: &[Route]) -> Option<Vec<String>> {
-    let Settings { initial_window, ssthresh, paced, pace: _, keeps_window } = settings;
-    // BBR sets an infinite threshold when a connection opens.
-    if ssthresh.is_some() && scheme == "bbr" {
+    let Settings { initial_window, ssthresh, paced, pace: _, keeps_window, buffer } = settings;
+    // BBR sets an infinite threshold when a connection opens. The buffer of a socket grows by itself.
+    if ssthresh.is_some() && scheme == "bbr" || buffer.is_some() {
         return None;
     }
     let mut commands = vec![];
@@ -191,63 +141,89 @@ fn linux(scheme: &str, settings: Settings, routes: &[Route]) -> Option<Vec<Strin
     Some(commands)
 }
 
-/// Commands or options by which the candidate is had today, one text for each stack, on a path with a bandwidth-delay product
-/// of `bdp` packets. Empty if no deployed stack has it. A candidate of a QUIC stack is had in stacks of
-/// QUIC only.
-pub(crate) fn how(candidate: &Candidate, bdp: u64, profile: Profile) -> Vec<String> {
-    how_on(candidate, &[Route { to: None, bdp }], profile)
+/// The way of a stack that has options of its own; `None` if it cannot have the candidate.
+fn by_options(options: &Options, candidate: &Candidate) -> Option<Had> {
+    let Settings { initial_window, ssthresh, paced, pace: _, keeps_window, buffer } = candidate.settings;
+    // A stack of QUIC keeps its window, paces as it does, and has no threshold to set.
+    if ssthresh.is_some() || paced || keeps_window {
+        return None;
+    }
+    let label = candidate.scheme.label();
+    let (_, chain) = options.chains.iter().find(|(own, _)| *own == label)?;
+    let (mut scheme, mut settings) = (split(chain), vec![]);
+    if let Some(packets) = initial_window {
+        let option = options.initial_window?(packets);
+        match (option.strip_prefix('.'), scheme.last_mut()) {
+            // A method of the configuration of the scheme.
+            (Some(_), Some(last)) => {
+                let builds = last.strip_suffix(".build()").map(String::from);
+                *last = match builds {
+                    Some(builder) => format!("{builder}{option}.build()"),
+                    None => format!("{last}{option}"),
+                };
+                settings.append(&mut scheme);
+            }
+            _ => settings.push(option),
+        }
+    }
+    if let Some(bytes) = buffer {
+        settings.push(options.send_buffer?(bytes));
+    }
+    Some(Had { place: options.stack, scheme, settings })
 }
 
-/// The same on several routes, at least one: settings that depend on the path are made for each.
-pub(crate) fn how_on(candidate: &Candidate, routes: &[Route], profile: Profile) -> Vec<String> {
+/// Every way to have a candidate in the stack of a profile, on several routes, at least one: settings that depend on the path are made
+/// for each. Profiles that are no stack of today (`rfc`, `ns2`) have the ways of Linux.
+fn ways(candidate: &Candidate, routes: &[Route], profile: Profile) -> Vec<Had> {
     let Candidate { scheme, settings } = candidate;
-    let (quic, paces) = (profile.stack().is_quic(), profile.stack().rules.always_paces());
-    let settings = Settings { paced: settings.paced || paces, ..*settings };
-    let label = scheme.label();
     // Parameters that are not the scheme's own are of no stack. The pace of a first window is of no option: the gateway sets it.
     if settings.pace.is_some() || scheme.phases().iter().any(|phase| !phase.params().is_empty()) {
         return vec![];
     }
-    let ways = WAYS.iter().filter(|way| way.scheme == label && (way.stack.is_quic() || !quic));
-    ways.filter_map(|way| {
-        let more = way.stack.settings(&label, settings, routes)?;
-        let commands = std::iter::once(way.commands.to_owned()).chain(more).collect::<Vec<_>>();
-        // A method of the configuration before it.
-        Some(format!("{}: {}", way.stack.name(), commands.join("; ").replace("; .", ".")))
-    })
-    .collect()
+    let stack = profile.stack();
+    if stack.is_quic() {
+        return by_options(&stack.options, candidate).into_iter().collect();
+    }
+    let label = scheme.label();
+    let ways = LINUX.iter().filter(|way| way.scheme == label);
+    let had = ways.filter_map(|way| {
+        let settings = way.place.settings(&label, *settings, routes)?;
+        Some(Had { place: way.place.name(), scheme: split(way.commands), settings })
+    });
+    had.collect()
+}
+
+/// Commands or options by which the candidate is had today, one text for each place, on a path with a bandwidth-delay product
+/// of `bdp` packets. Empty if the stack of the profile cannot have it.
+pub(crate) fn how(candidate: &Candidate, bdp: u64, profile: Profile) -> Vec<String> {
+    how_on(candidate, &[Route { to: None, bdp }], profile)
+}
+
+/// The same on several routes.
+pub(crate) fn how_on(candidate: &Candidate, routes: &[Route], profile: Profile) -> Vec<String> {
+    ways(candidate, routes, profile).iter().map(Had::text).collect()
 }
 
 /// Commands or options by which a server changes from the default of its stack to the candidate, one after another; `None` if that
-/// stack cannot have the candidate. Profiles that are no single stack (`rfc`, `ns2`), or whose options are not known, have the ways of all.
+/// stack cannot have the candidate.
 pub(crate) fn change(candidate: &Candidate, routes: &[Route], profile: Profile) -> Option<Vec<String>> {
-    let stack = match profile {
-        Profile::Linux => Stack::Linux,
-        Profile::Quinn => Stack::Quinn,
-        _ => {
-            let all = how_on(candidate, routes, profile);
-            return (!all.is_empty()).then_some(all);
-        }
-    };
-    let prefix = format!("{}: ", stack.name());
-    let all = how_on(candidate, routes, profile);
-    let own = all.iter().find_map(|way| way.strip_prefix(&prefix))?;
-    let of_scheme = WAYS.iter().find(|way| way.stack == stack && way.scheme == candidate.scheme.label())?;
-    // The stack has the scheme already.
-    let same = stack == Stack::Linux && candidate.scheme.label() == present(profile).label();
-    let own = if same { own.strip_prefix(of_scheme.commands).unwrap_or(own) } else { own };
-    Some(own.split("; ").filter(|command| !command.is_empty()).map(String::from).collect())
+    let Had { scheme, settings, .. } = ways(candidate, routes, profile).into_iter().next()?;
+    // Profiles that are no stack of today have no default that Linux would have.
+    let stack = profile.stack();
+    let of_today = stack.is_quic() || profile == Profile::Linux;
+    let has_it = of_today && candidate.scheme.label() == present(profile).label();
+    Some(if has_it { settings } else { scheme.into_iter().chain(settings).collect() })
 }
 
-/// Whether a deployed stack has the candidate.
+/// Whether the stack of a profile can have the candidate.
 pub fn deployable(candidate: &Candidate, profile: Profile) -> bool {
     !how(candidate, 1, profile).is_empty()
 }
 
-/// Labels of the schemes that a deployed stack has, each once, in the order of the table.
+/// Labels of the schemes that Linux has, each once, in the order of the table.
 pub(super) fn deployed() -> Vec<&'static str> {
     let mut labels: Vec<&str> = vec![];
-    for way in WAYS {
+    for way in LINUX {
         if !labels.contains(&way.scheme) {
             labels.push(way.scheme);
         }
@@ -303,25 +279,72 @@ mod tests {
     }
 
     #[test]
-    fn a_quic_stack_paces_unless_it_is_told_not_to() {
-        let of = |text: &str, stack: &str| had(text).into_iter().find(|way| way.starts_with(stack));
+    fn a_stack_of_quic_has_its_own_options_alone() {
+        let of = |text: &str, profile: Profile| how(&Candidate::parse(text).expect(text), 66, profile);
+        for (text, profile, way) in [
+            (
+                "hystart+++cubic@iw30",
+                Profile::Quiche,
+                "quiche 0.30: set_cc_algorithm_name(\"cubic\"); enable_hystart(true); set_initial_congestion_window_packets(30)",
+            ),
+            ("slow-start+cubic@iw20", Profile::Quinn, "quinn 0.11: CubicConfig::default().initial_window(24000)"),
+            (
+                "hystart+++cubic@iw20",
+                Profile::S2nQuic,
+                "s2n-quic 1.91: cubic::Builder::default().with_initial_congestion_window(24000).build()",
+            ),
+            ("slow-start+reno@buffer=1MB", Profile::Nginx126, "nginx 1.26: http3_stream_buffer_size 1000000"),
+            (
+                "slow-start+cubic@buffer=1MB",
+                Profile::Haproxy30,
+                "HAProxy 3.0: quic-cc-algo cubic; tune.quic.frontend.conn-tx-buffers.limit 62",
+            ),
+            ("hystart-linux+cubic", Profile::QuicGo, "quic-go 0.65: its default"),
+        ] {
+            assert_eq!(of(text, profile), [way]);
+        }
+        for (text, profile) in [
+            ("hystart+++cubic@paced", Profile::Quiche),
+            ("hystart-linux+cubic@iw20", Profile::QuicGo),
+            ("slow-start+reno@iw20", Profile::Nginx126),
+            ("slow-start+cubic@ssthresh=9", Profile::Quinn),
+            ("slow-start+cubic@buffer=1MB", Profile::Quinn),
+            ("hystart-linux+cubic", Profile::Quiche),
+            ("hystart-linux+cubic@buffer=1MB", Profile::Linux),
+        ] {
+            assert!(of(text, profile).is_empty(), "{text} of {}", profile.word());
+        }
+    }
+
+    #[test]
+    fn every_option_of_a_stack_is_of_a_chain_that_can_be_compared() {
+        for profile in Profile::ALL {
+            let options = &profile.stack().options;
+            assert_eq!(options.chains.is_empty(), !profile.stack().is_quic(), "{}", profile.word());
+            for (label, _) in options.chains {
+                let candidate = Candidate::parse(label).expect(label);
+                assert_eq!(candidate.label(), *label);
+            }
+            let own = present(*profile).label();
+            assert!(!profile.stack().is_quic() || options.chains.iter().any(|(label, _)| *label == own), "{own}");
+        }
+    }
+
+    #[test]
+    fn a_change_leaves_out_what_the_server_has_already() {
+        let routes = [Route { to: None, bdp: 66 }];
+        let of = |text: &str, profile: Profile| change(&Candidate::parse(text).expect(text), &routes, profile);
         assert_eq!(
-            of("hystart+++cubic@iw30+paced", "quiche").as_deref(),
-            Some(
-                "quiche: set_cc_algorithm_name(\"cubic\"); enable_hystart(true); set_initial_congestion_window_packets(30)"
-            )
+            of("hystart+++cubic@iw30", Profile::Quiche),
+            Some(vec!["set_initial_congestion_window_packets(30)".into()])
         );
-        assert!(of("hystart+++cubic", "quiche").expect("a way").ends_with("enable_pacing(false)"));
         assert_eq!(
-            of("slow-start+cubic@iw20+paced", "quinn").as_deref(),
-            Some("quinn: CubicConfig::default().initial_window(24000)")
+            of("slow-start+cubic@iw20", Profile::Quinn),
+            Some(vec!["CubicConfig::default().initial_window(24000)".into()])
         );
-        assert_eq!(of("slow-start+cubic@iw20", "quinn"), None, "quinn always paces");
-        let ours = how(&Candidate::parse("slow-start+cubic@iw20").expect("a candidate"), 66, Profile::Quinn);
-        assert_eq!(ours.len(), 3, "{ours:?}: quinn, quiche and MsQuic; HAProxy has no option for the window");
-        assert!(ours.contains(&"quinn: CubicConfig::default().initial_window(24000)".to_owned()), "{ours:?}");
-        assert_eq!(of("hystart+++cubic@iw30+paced", "HAProxy"), None, "no option for the initial window");
-        assert_eq!(of("hystart+++cubic@ssthresh=9+paced", "MsQuic"), None);
+        assert_eq!(of("slow-start+reno@buffer=1MB", Profile::Nginx126), Some(vec!["http3_stream_buffer_size 1000000".into()]));
+        assert_eq!(of("hystart-linux+cubic", Profile::Linux), Some(vec![]));
+        assert_eq!(of("bbr", Profile::Linux).map(|commands| commands.len()), Some(2));
     }
 
     #[test]

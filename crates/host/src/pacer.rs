@@ -22,7 +22,7 @@ impl Pacer {
     /// `bytes` left at `now`.
     pub fn on_sent(&mut self, now: Nanos, rate: Rate, bytes: u64) {
         if rate != Rate::NONE {
-            self.full_at = self.full_at.max(now) + rate.time_for(bytes);
+            self.full_at = self.full_at.max(now).saturating_add(rate.time_for(bytes));
         }
     }
 
@@ -34,7 +34,7 @@ impl Pacer {
         self.full_at = self.full_at.max(now);
         if paced && rate != Rate::NONE {
             let gap = rate.time_for(bytes);
-            self.full_at += Nanos(gap.0 - late.0.min(gap.0 / 2));
+            self.full_at = self.full_at.saturating_add(Nanos(gap.0 - late.0.min(gap.0 / 2)));
         }
     }
 }
@@ -80,6 +80,16 @@ mod tests {
         assert_eq!(pacer.release(RATE, 1000, 1000), Nanos::from_millis(12));
         pacer.on_sent_compensating(Nanos::from_millis(21), RATE, 1000, true);
         assert_eq!(pacer.release(RATE, 1000, 1000), Nanos::from_micros(21_500));
+    }
+
+    #[test]
+    fn a_packet_that_would_wait_beyond_all_times_waits_for_ever() {
+        let mut pacer = Pacer::default();
+        for _ in 0..3 {
+            pacer.on_sent_compensating(Nanos(u64::MAX - 1), Rate(1), 1000, true);
+            pacer.on_sent(Nanos(u64::MAX - 1), Rate(1), 1000);
+        }
+        assert_eq!(pacer.release(Rate(1), 1000, 1000), Nanos(u64::MAX));
     }
 
     #[test]

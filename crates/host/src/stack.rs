@@ -80,7 +80,7 @@ pub enum LimitedRule {
 pub struct Datagrams {
     /// A full datagram at first, and the unit of windows that are counted in packets.
     pub first: u32,
-    /// Part of a datagram that is no data: headers of the packet and of the frame, authentication tag.
+    /// Part of a datagram that is no data: headers of the packet and of the frame without its offset, authentication tag.
     pub overhead: u32,
     /// Datagrams without data that leave when the handshake ends: tickets and tokens.
     pub opening: &'static [u32],
@@ -90,8 +90,6 @@ pub struct Datagrams {
     pub fill: Fill,
     /// Smallest window, full datagrams (RFC 9002 section 7.2: `kMinimumWindow`).
     pub least_window: u64,
-    /// Most data that leaves beyond the first byte that is not acknowledged: the stack's send buffer. `None` is without limit.
-    pub send_buffer: Option<u64>,
 }
 
 /// Discovery of the path MTU: a datagram without data tests each size (RFC 8899). Congestion windows count it.
@@ -103,6 +101,27 @@ pub struct Discovery {
     pub leads: bool,
     /// Whether a size that is found sets the window back to the initial one.
     pub resets: bool,
+}
+
+impl Datagrams {
+    /// Offset from which its field has four bytes; before it has two, and none at the beginning (RFC 9000 section 16).
+    pub const LONG_OFFSET: u64 = 1 << 14;
+
+    /// Part of a datagram that is no data, where the data begins at `offset` of its stream.
+    pub const fn overhead_at(&self, offset: u64) -> u32 {
+        self.overhead
+            + match offset {
+                0 => 0,
+                1..64 => 1,
+                64..Self::LONG_OFFSET => 2,
+                _ => 4,
+            }
+    }
+
+    /// Part of a datagram in the middle of a transfer that is no data.
+    pub const fn usual_overhead(&self) -> u32 {
+        self.overhead_at(Self::LONG_OFFSET)
+    }
 }
 
 impl Discovery {
@@ -141,6 +160,8 @@ pub struct Tokens {
     pub burst: Nanos,
     /// Smallest and largest bucket, packets.
     pub packets: [u64; 2],
+    /// Bytes that the handshake has taken out of the bucket.
+    pub handshake: u64,
     /// Wait of a packet that finds no tokens.
     pub refill: Refill,
 }

@@ -298,6 +298,9 @@ answers! {
                 *idle_restart == profile.stack().idle_restart || *idle_restart == IdleRestart::Keep,
                 "quinn keeps its window; expected \"keep\"",
             );
+        send_buffer:
+            RUNS,
+            if_fits("send_buffer", *send_buffer == profile.stack().send_buffer, "quinn sends what the window holds");
         paced:
             RUNS,
             if_fits("paced", !paced, "quinn always paces, at 1.25 windows a round trip");
@@ -424,7 +427,8 @@ mod tests {
             ("rounds", "{ count = 2, idle = \"1 s\" }", QUIC),
         ];
         // Those of profile rfc alone, those with another key, and those of graphs.
-        let others = ["profile", "partial_acks", "sack_walk", "ack_backlog", "initial_pace", "from", "to"];
+        let others =
+            ["profile", "partial_acks", "sack_walk", "ack_backlog", "initial_pace", "send_buffer", "from", "to"];
         for key in firstflight_scenario::format::STACK {
             let known = others.contains(&key.name) || rows.iter().any(|(name, ..)| *name == key.name);
             assert!(known, "{} has no row", key.name);
@@ -440,6 +444,8 @@ mod tests {
         assert_eq!(refused(RealStack::Quic, "profile = \"rfc\""), None);
         assert_eq!(refused(RealStack::Quic, "profile = \"ns2\"").as_deref(), Some("profile"));
         assert_eq!(refused(RealStack::Quic, "sack_walk = \"100 ns\"").as_deref(), Some("sack_walk"));
+        let buffer = "profile = \"quinn\"\nsend_buffer = \"1 MB\"";
+        assert_eq!(refused(RealStack::Quic, buffer).as_deref(), Some("send_buffer"));
         let paced = "profile = \"linux\"\ninitial_window = \"20 packets\"\npaced = true\ninitial_pace = \"30 packets\"";
         assert_eq!(refused(RealStack::Kernel, paced).as_deref(), Some("initial_pace"));
         assert_eq!(refused(RealStack::Quic, paced).as_deref(), Some("paced"));

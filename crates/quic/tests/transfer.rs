@@ -72,7 +72,7 @@ fn run(
     sizes: &[u64],
 ) -> Vec<Transfer> {
     let settings =
-        Settings { controller: Arc::new(controller), datagram: DATAGRAM, receive_window: 1 << 30, seed: 1 };
+        Settings { controller: Arc::new(controller), datagram: DATAGRAM, discovers: false, receive_window: 1 << 30, seed: 1 };
     transfers(&settings, &Credentials::new().unwrap(), network, sizes).unwrap()
 }
 

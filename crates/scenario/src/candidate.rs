@@ -13,6 +13,7 @@ use crate::model::FlowGroup;
 use crate::profile::Profile;
 use crate::scheme::{BUILT_IN, SchemeSpec};
 use firstflight_document::Error;
+use firstflight_document::quantity::{parse_bytes, show_bytes};
 
 /// A scheme, and the settings in which it differs from the stack.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,8 @@ pub struct Settings {
     pub pace: Option<u64>,
     /// Whether the window stays after an idle time.
     pub keeps_window: bool,
+    /// Send buffer, bytes; only of stacks of QUIC.
+    pub buffer: Option<u64>,
 }
 
 /// Initial slow-start threshold of a candidate.
@@ -58,7 +61,8 @@ impl Threshold {
 }
 
 /// One setting of each kind, as it is written.
-pub const SETTINGS: [&str; 6] = ["iw30", "ssthresh=50", "ssthresh=bdp", "paced", "paced=40", "idle=keep"];
+pub const SETTINGS: [&str; 7] =
+    ["iw30", "ssthresh=50", "ssthresh=bdp", "paced", "paced=40", "idle=keep", "buffer=1MB"];
 
 impl Settings {
     /// Reads settings joined by `+`: `iw30+paced`.
@@ -95,6 +99,13 @@ impl Settings {
             self.pace = Some(packets(word, digits)?);
             return Ok(std::mem::replace(&mut self.paced, true));
         }
+        if let Some(amount) = word.strip_prefix("buffer=") {
+            let bytes = parse_bytes(amount).map_err(|error| {
+                Error::invalid(format!("the setting {word:?} has no amount: {}", error.problem))
+                    .expecting("an amount such as buffer=1MB")
+            })?;
+            return Ok(self.buffer.replace(bytes.max(1)).is_some());
+        }
         match word {
             "paced" => Ok(std::mem::replace(&mut self.paced, true)),
             "idle=keep" => Ok(std::mem::replace(&mut self.keeps_window, true)),
@@ -112,6 +123,7 @@ impl Settings {
         }));
         words.extend(self.paced.then(|| self.pace.map_or("paced".into(), |pace| format!("paced={pace}"))));
         words.extend(self.keeps_window.then(|| "idle=keep".into()));
+        words.extend(self.buffer.map(|bytes| format!("buffer={}", show_bytes(bytes).replace(' ', ""))));
         words.join("+")
     }
 
@@ -121,6 +133,7 @@ impl Settings {
             + usize::from(self.ssthresh.is_some())
             + usize::from(self.paced)
             + usize::from(self.keeps_window)
+            + usize::from(self.buffer.is_some())
     }
 }
 
@@ -170,7 +183,7 @@ impl Candidate {
     /// Gives the scheme and the settings to a flow whose packets carry `payload` bytes, on a path with a bandwidth-delay
     /// product of `bdp` packets.
     pub fn apply(&self, flow: &mut FlowGroup, payload: u32, bdp: u64) {
-        let Settings { initial_window, ssthresh, paced, pace, keeps_window } = self.settings;
+        let Settings { initial_window, ssthresh, paced, pace, keeps_window, buffer } = self.settings;
         let bytes = |packets: u64| packets * u64::from(payload);
         flow.scheme = self.scheme.clone();
         if let Some(packets) = initial_window {
@@ -184,6 +197,7 @@ impl Candidate {
         if initial_window.is_some() || pace.is_some() {
             flow.initial_pace = pace.map(bytes);
         }
+        flow.send_buffer = buffer.or(flow.send_buffer);
         if keeps_window {
             flow.idle_restart = IdleRestart::Keep;
         }
@@ -229,7 +243,7 @@ mod tests {
         let why = |text: &str| Candidate::parse(text).expect_err(text).to_string();
         assert_eq!(
             why("slow-start+reno@pacd"),
-            "there is no setting \"pacd\"; expected one of: iw30, ssthresh=50, ssthresh=bdp, paced, paced=40, idle=keep; did \
+            "there is no setting \"pacd\"; expected one of: iw30, ssthresh=50, ssthresh=bdp, paced, paced=40, idle=keep, buffer=1MB; did \
              you mean \"paced\"?"
         );
         assert!(why("slow-start+reno@").contains("there is no setting \"\""));

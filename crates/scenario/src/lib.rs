@@ -26,7 +26,7 @@ pub use candidate::{Candidate, Settings, Threshold};
 pub use draws::Draws;
 pub use firstflight_document::{Error, Places};
 pub use model::*;
-pub use profile::{InitialWindow, Profile, Stack, Transport};
+pub use profile::{InitialWindow, Options, Profile, Stack, Transport};
 pub use read::{Loaded, load, load_with, parse, parse_in, parse_with};
 pub use scheme::{PhaseSpec, SchemeSpec};
 pub use trace::columns::{Columns, RateUnit, TimeUnit};

@@ -134,9 +134,11 @@ impl PhaseSpec {
                 let value = match param.kind {
                     ParamKind::Choice(words) => words.iter().position(|known| *known == word).map(Value::Choice),
                     ParamKind::Flag => word.parse().ok().map(Value::Flag),
+                    ParamKind::Number { .. } => word.parse().ok().map(Value::Number),
+                    ParamKind::Packets => word.parse().ok().map(Value::Packets),
                     _ => None,
                 };
-                let value = value.expect("profiles have words and flags that their schemes have");
+                let value = value.expect("profiles have values that their schemes have");
                 phase.set(name, value).expect("the value is of the parameter's kind");
             }
         }

@@ -24,6 +24,11 @@ use crate::read::flow::Reading;
 use crate::read::values;
 use crate::scheme::SchemeSpec;
 
+/// Whether the stack of a flow is one of QUIC.
+fn at_quic(flow: &FlowGroup) -> bool {
+    flow.profile.stack().is_quic()
+}
+
 /// Rows of keys, each `key: field of type, kind of the setter, row of the format, reading, text, draws`. A key without a field is a part
 /// of another's.
 macro_rules! stack {
@@ -168,6 +173,15 @@ stack! {
             )
             => initial_receive_window: Option<u64> = at.first_offer()?, fixed,
             text Some(window(flow.initial_receive_window));
+
+        /// Most data beyond the first byte that is not acknowledged; if `None`, without limit.
+        send_buffer: kind::Window, optional(
+                Kind::AmountOrUnlimited,
+                "the stack's",
+                "most data beyond the first byte that is not acknowledged: the buffers of the stack that sends; only of stacks of QUIC"
+            )
+            => send_buffer: Option<u64> = at.send_buffer()?, fixed,
+            text at_quic(flow).then(|| window(flow.send_buffer));
 
         /// Times at which the receiver acknowledges.
         receiver: kind::Word<Receiver>, habit(words(Receiver::WORDS), "times at which the receiver acknowledges")

@@ -98,6 +98,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             initial_ssthresh: Some(32 * 960),
             receive_window: Some(100_000 * 960),
             initial_receive_window: None,
+            send_buffer: None,
             receiver: Receiver::AckEveryPacket,
             delayed_ack_timer: Nanos::from_millis(100),
             receiver_reads: Reads::Eager,

@@ -210,6 +210,7 @@ prop_compose! {
             rounds: rounds.filter(|_| is_flow).map(|(count, idle, jitter)| Rounds { count: count as u32, idle, jitter }),
             initial_window: windows.0, initial_ssthresh: windows.1, receive_window: windows.2,
             initial_receive_window: windows.2.filter(|_| flags.3),
+            send_buffer: windows.1.filter(|_| profile.stack().is_quic()),
             receiver, delayed_ack_timer: timers.0,
             receiver_reads: reads.map_or(Reads::Eager, Reads::Every),
             growth: match (flags.0, profile.stack().growth) {
@@ -303,6 +304,7 @@ fn within_limits(flow: FlowGroup, payload: u64) -> FlowGroup {
         initial_ssthresh: flow.initial_ssthresh.map(window),
         initial_pace: flow.initial_pace.map(window),
         receive_window: flow.receive_window.map(window),
+        send_buffer: flow.send_buffer.map(window),
         initial_receive_window: flow.initial_receive_window.map(|first| window(first / 2).max(payload)),
         receiver_reads: match flow.receiver_reads {
             Reads::Every(n) => Reads::Every(window(n)),
@@ -336,8 +338,8 @@ prop_compose! {
         });
         for (i, flow) in scenario.flows.iter_mut().enumerate() {
             // Smaller packets than QUIC has are refused.
-            if flow.profile == Profile::Quinn && scenario.packet.size < 1228 {
-                flow.profile = Profile::Linux;
+            if flow.profile.stack().is_quic() && scenario.packet.size < 1308 {
+                (flow.profile, flow.send_buffer) = (Profile::Linux, None);
             }
             let payload = scenario.packet.payload(flow.profile);
             *flow = within_limits(flow.clone(), payload.into());

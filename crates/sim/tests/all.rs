@@ -13,6 +13,7 @@ mod jump_start;
 mod limited;
 mod memory;
 mod modes;
+mod quic;
 mod readings;
 mod recovery;
 mod reordering;

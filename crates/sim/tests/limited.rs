@@ -6,7 +6,7 @@ use crate::common::line::{Line, RTT, chain};
 use crate::common::stacks;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::{App, AppConfig};
-use firstflight_sim::sender::stack::{BYTE_COUNTING, IdleRestart, Recovery, Stack};
+use firstflight_sim::sender::stack::{BYTE_COUNTING, Datagrams, Discovery, Recovery, Rules, Stack};
 use firstflight_sim::sender::{AckIn, Port, Segment, Sender};
 
 /// A line whose sender begins with a window of ten segments and makes `count` writes of `bytes`, each 10 ms after the
@@ -141,7 +141,14 @@ fn one_ack_beyond_the_threshold_is_counted_once() {
     // A window of 10, a threshold of 12, one ACK of 10. RFC 9406: min (10, 8) segments, of which 2 reach the threshold. Linux counts
     // the other 8 in avoidance, so that 4 more add a segment. In profile quinn nine of ten leave: 7 are left, and 5 more add one. RFC
     // 5681 allows an ACK one segment, which is used.
-    let quinn = Stack { rules: stacks::QUINN, idle_restart: IdleRestart::Keep, ..stacks::linux() };
+    let datagrams = stacks::QUINN.datagrams.map(|quinn| Datagrams {
+        first: 1000,
+        overhead: 0,
+        opening: &[],
+        discovery: Discovery::NONE,
+        ..quinn
+    });
+    let quinn = Stack { rules: Rules { datagrams, ..stacks::QUINN }, ..stacks::quic() };
     for (stack, acks, windows) in [
         (stacks::linux(), [10, 13, 14], [12.0, 12.0, 13.0]),
         (quinn, [9, 13, 14], [12.0, 12.0, 13.0]),

@@ -9,7 +9,7 @@ use firstflight::results::{CompareReport, Comparison, RunResult, Table, violatio
 use firstflight::{Run, Simulator, compare};
 use firstflight_anyscenario::{Written, written};
 use firstflight_hosts::network::build;
-use firstflight_scenario::{Candidate, Draws as _, Loaded, parse};
+use firstflight_scenario::{Candidate, Draws as _, Loaded, Profile, parse};
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::begun::{Begun, Times};
 use firstflight_sim::engine::Mode;
@@ -278,6 +278,28 @@ fn three_hundred_thousand_waiting_packets_are_audited() {
         "#
         );
         assert!(audited(&parse(&text, "").expect("valid")).expect("nothing is lost"));
+    }
+}
+
+#[test]
+fn every_stack_of_quic_delivers_within_its_windows_on_any_path() {
+    for profile in Profile::ALL.iter().filter(|profile| profile.stack().is_quic()) {
+        for (rate, rtt, buffer, loss) in [
+            ("20 Mbit/s", "60 ms", "1 BDP", "0"),
+            ("1 Mbit/s", "200 ms", "4 packets", "0.02"),
+            ("500 Mbit/s", "5 ms", "0.2 BDP", "0.001"),
+            ("10 kbit/s", "1 ms", "3 packets", "0.1"),
+        ] {
+            for size in ["1 B", "9500 B", "300 KB"] {
+                let word = profile.word();
+                let text = format!(
+                    "duration = \"600 s\"\n[path]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\nbuffer = \"{buffer}\"\nloss = {loss}\n\
+                     [[flow]]\nprofile = \"{word}\"\nsize = \"{size}\"\nrounds = {{ count = 2, idle = \"3 s\" }}\n"
+                );
+                let held = audited(&parse(&text, "").expect(word));
+                assert!(matches!(held, Ok(true)), "{word}, {rate}, {size}: {held:?}");
+            }
+        }
     }
 }
 

@@ -69,6 +69,7 @@ pub(super) fn ignored(group: &FlowGroup) -> Option<(&'static str, String)> {
         initial_ssthresh: _,
         receive_window: _,
         initial_receive_window: _,
+        send_buffer: _,
         receiver: _,
         delayed_ack_timer: _,
         receiver_reads: _,
@@ -126,6 +127,7 @@ pub(super) fn stack(group: &FlowGroup, packet: Packet, phase: u64, ecn: bool) ->
         initial_window: segments(group.initial_window, mss),
         initial_ssthresh: group.initial_ssthresh.map(|bytes| segments(bytes, mss)),
         receive_window: receive_window(group, mss),
+        send_buffer: group.send_buffer,
         growth_per_ack: match group.growth {
             scenario::Growth::PerAck => 1,
             scenario::Growth::ByteCounting => BYTE_COUNTING,

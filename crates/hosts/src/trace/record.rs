@@ -325,6 +325,8 @@ impl Watched {
 
     fn finish(mut self) -> FlowRecording {
         self.show_due(u64::MAX);
+        // A host that needs time for an ACK acts after the arrival of the next one.
+        self.recording.events.sort_by_key(|(at, _)| *at);
         self.recording
     }
 }

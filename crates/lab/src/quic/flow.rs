@@ -15,7 +15,7 @@ use firstflight_results::SampleRow;
 use firstflight_sim::config::FlowConfig;
 use firstflight_sim::outcome::FlowOutcome;
 
-use super::plan::Group;
+use super::plan::{Group, SMALLEST};
 use super::{Letter, failed};
 
 /// Bytes of a transfer without an end: more than any run can carry.
@@ -40,7 +40,6 @@ pub(super) struct Flow {
     /// Time at which the client opens the connection, until it has.
     opens_at: Option<u64>,
     size: Option<u64>,
-    datagram: u16,
     /// Times at which full datagrams left the server, nanoseconds.
     sent: Vec<u64>,
     /// Times at which datagrams of the server left that the network lost.
@@ -71,8 +70,13 @@ impl Flow {
     ) -> Self {
         let log = Log::new();
         let controller = Arc::new(group.scheme.clone().recording(&log));
-        let settings =
-            Settings { controller, datagram: group.datagram, receive_window: group.receive_window, seed };
+        let settings = Settings {
+            controller,
+            datagram: group.datagram,
+            discovers: true,
+            receive_window: group.receive_window,
+            seed,
+        };
         #[expect(
             clippy::disallowed_methods,
             reason = "an origin that no result contains: all times are differences"
@@ -85,15 +89,9 @@ impl Flow {
             origin,
             opens_at: Some(config.app.start),
             size,
-            datagram: group.datagram,
             sent: vec![],
             lost_at: vec![],
         }
-    }
-
-    /// Payload of a full datagram, bytes.
-    pub(super) fn datagram(&self) -> u32 {
-        self.datagram.into()
     }
 
     /// Whether the flow is finite and its last byte is acknowledged, or it never ends.
@@ -130,7 +128,7 @@ impl Flow {
     /// The next datagram that a side sends.
     pub(super) fn transmit(&mut self, now: u64) -> Option<(Side, Datagram)> {
         if let Some(datagram) = self.server.transmit() {
-            if datagram.contents.len() == usize::from(self.datagram) {
+            if datagram.contents.len() >= usize::from(SMALLEST) {
                 self.sent.push(now);
             }
             return Some((Side::Server, datagram));
@@ -178,7 +176,7 @@ impl Flow {
         let start = requested.map(|at| self.since_start(at));
         let began = start.unwrap_or(end);
         let account = self.account();
-        let datagram = u64::from(self.datagram);
+        let datagram = u64::from(SMALLEST);
         let exit = account.exit();
         let before = account.delivered_by(began);
         // The count does not fall.
@@ -214,7 +212,7 @@ impl Flow {
         let served = self.server.served().first();
         let requested = served.map(|served| served.requested_at).or(self.server.requested_at());
         let Some(began) = requested.map(|at| self.since_start(at)) else { return vec![] };
-        let packets = |bytes: u64| bytes as f64 / f64::from(self.datagram);
+        let packets = |bytes: u64| bytes as f64 / f64::from(SMALLEST);
         let account = self.account();
         let before = account.delivered_by(began);
         let row = |(at, record): &(u64, Record)| {

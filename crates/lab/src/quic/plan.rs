@@ -11,15 +11,17 @@ use crate::congestion_control::needs_plan;
 
 /// The stack that carries the transfers. Of profiles of TCP, the values of keys are heeded.
 const HOST: Profile = Profile::Quinn;
-/// Bytes of the smallest full datagram of QUIC (RFC 9000 section 14).
-const SMALLEST: u32 = 1200;
+/// Bytes of the smallest full datagram of QUIC (RFC 9000 section 14), with which quinn begins.
+pub(super) const SMALLEST: u16 = 1200;
+/// Largest datagram for which quinn searches by default (`MtuDiscoveryConfig::upper_bound`).
+const LARGEST: u32 = 1452;
 /// Without a limit in the scenario: more than any transfer of a run.
 const UNLIMITED: u64 = 1 << 40;
 
 /// Settings for the flows of one `[[flow]]`.
 pub(super) struct Group {
     pub(super) scheme: Scheme,
-    /// Payload of a full datagram, bytes.
+    /// Payload of the largest datagram, bytes.
     pub(super) datagram: u16,
     pub(super) receive_window: u64,
 }
@@ -39,13 +41,13 @@ pub(super) fn groups(scenario: &Scenario) -> Result<Vec<Group>, Refusal> {
     groups.map(|(index, group)| of(scenario, group, &place(scenario, index), datagram)).collect()
 }
 
-/// Payload of a full datagram of packets of this size, or the reason why there is none.
+/// Payload of the largest datagram in packets of this size, or the reason why there is none.
 pub(crate) fn datagram(size: u32) -> Result<u16, String> {
-    let Some(datagram) = size.checked_sub(HEADERS).filter(|bytes| *bytes >= SMALLEST) else {
-        let least = SMALLEST + HEADERS;
+    let Some(datagram) = size.checked_sub(HEADERS).filter(|bytes| *bytes >= SMALLEST.into()) else {
+        let least = u32::from(SMALLEST) + HEADERS;
         return Err(format!("QUIC needs datagrams of {SMALLEST} bytes; expected at least {least} B"));
     };
-    u16::try_from(datagram).map_err(|_| format!("a datagram has at most {} bytes", u16::MAX))
+    Ok(datagram.min(LARGEST) as u16)
 }
 
 /// Reason why flows of this profile do not run on quinn.
@@ -65,9 +67,9 @@ fn of(scenario: &Scenario, group: &FlowGroup, place: &str, datagram: u16) -> Res
         return refuse(key("startup"), why);
     }
     let scheme = Scheme::of(phases).or_else(|unable| refuse(key("startup"), unable.to_string()))?;
-    // The window of the scenario in full segments is one in full datagrams.
+    // The window of the scenario in full segments is one in the datagrams with which quinn begins.
     let segment = u64::from(scenario.packet.payload(group.profile));
-    let in_datagrams = |bytes: u64| bytes.div_ceil(segment) * u64::from(datagram);
+    let in_datagrams = |bytes: u64| bytes.div_ceil(segment) * u64::from(SMALLEST);
     let scheme = scheme.initial_window(in_datagrams(group.initial_window));
     let scheme = match group.initial_ssthresh {
         Some(bytes) => scheme.initial_ssthresh(in_datagrams(bytes)),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig,
-    Event, ServerConfig, StreamEvent, StreamId, Transmit, TransportConfig, VarInt,
+    Event, MtuDiscoveryConfig, ServerConfig, StreamEvent, StreamId, Transmit, TransportConfig, VarInt,
 };
 
 use super::credentials::{Credentials, SERVER_NAME};
@@ -25,8 +25,10 @@ pub struct Settings {
     /// Congestion controllers of the server, which sends the data: a [`Scheme`](crate::Scheme), or one of quinn's own. The
     /// client has quinn's default.
     pub controller: Arc<dyn ControllerFactory + Send + Sync>,
-    /// Payload of a full UDP datagram, bytes, at least 1200. It does not change: quinn's search for a larger one is off.
+    /// Payload of the largest UDP datagram, bytes, at least 1200.
     pub datagram: u16,
+    /// Whether quinn begins with 1200 bytes and searches for that largest one, as by default. If not, it has that size at once.
+    pub discovers: bool,
     /// Bytes of a stream and of a connection that the receiver takes beyond those that it has read.
     pub receive_window: u64,
     /// Seed of quinn's own random numbers (connection identifiers, skipped packet numbers).
@@ -105,9 +107,15 @@ enum Stream {
 fn transport(settings: &Settings) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let window = VarInt::try_from(settings.receive_window).unwrap_or(VarInt::MAX);
+    match settings.discovers {
+        true => {
+            let mut discovery = MtuDiscoveryConfig::default();
+            discovery.upper_bound(settings.datagram);
+            transport.mtu_discovery_config(Some(discovery))
+        }
+        false => transport.initial_mtu(settings.datagram).mtu_discovery_config(None),
+    };
     transport
-        .initial_mtu(settings.datagram)
-        .mtu_discovery_config(None)
         .stream_receive_window(window)
         .receive_window(window)
         .send_window(u64::MAX >> 2)
@@ -131,7 +139,7 @@ impl Peer {
         let mut transport = transport(settings);
         transport.congestion_controller_factory(Arc::clone(&settings.controller));
         config.transport_config(Arc::new(transport));
-        let endpoint = Endpoint::new(endpoint_config(settings, 1), Some(Arc::new(config)), false, None);
+        let endpoint = Endpoint::new(endpoint_config(settings, 1), Some(Arc::new(config)), settings.discovers, None);
         Self::of(endpoint, None)
     }
 
@@ -139,7 +147,7 @@ impl Peer {
     pub fn client(settings: &Settings, credentials: &Credentials) -> Self {
         let mut config = ClientConfig::new(Arc::clone(&credentials.client) as Arc<_>);
         config.transport_config(Arc::new(transport(settings)));
-        Self::of(Endpoint::new(endpoint_config(settings, 2), None, false, None), Some(config))
+        Self::of(Endpoint::new(endpoint_config(settings, 2), None, settings.discovers, None), Some(config))
     }
 
     fn of(endpoint: Endpoint, client: Option<ClientConfig>) -> Self {
@@ -255,25 +263,38 @@ impl Peer {
         self.outgoing.push_back(Datagram { to, ecn, contents });
     }
 
-    /// Lets the applications act, then collects what the connections send.
+    /// Collects what the connections send of their own, then lets the applications act: a task of its own, which runs when the stack
+    /// has sent what it has.
     fn drive(&mut self, now: Instant) {
         let handles: Vec<usize> = self.connections.keys().copied().collect();
         for handle in handles {
             let Some(mut link) = self.connections.remove(&handle) else { continue };
+            self.collect(handle, &mut link, now);
             loop {
                 self.act(&mut link, now);
-                while let Some(event) = link.connection.poll_endpoint_events() {
-                    if let Some(event) = self.endpoint.handle_event(ConnectionHandle(handle), event) {
-                        link.connection.handle_event(event);
-                    }
+                if !self.collect(handle, &mut link, now) {
+                    break;
                 }
-                let mut contents = vec![];
-                let Some(transmit) = link.connection.poll_transmit(now, 1, &mut contents) else { break };
-                self.send(&transmit, &contents);
             }
             if !link.connection.is_drained() {
                 self.connections.insert(handle, link);
             }
+        }
+    }
+
+    /// Collects what a connection sends; returns whether it sent anything.
+    fn collect(&mut self, handle: usize, link: &mut Link, now: Instant) -> bool {
+        let mut sent = false;
+        loop {
+            while let Some(event) = link.connection.poll_endpoint_events() {
+                if let Some(event) = self.endpoint.handle_event(ConnectionHandle(handle), event) {
+                    link.connection.handle_event(event);
+                }
+            }
+            let mut contents = vec![];
+            let Some(transmit) = link.connection.poll_transmit(now, 1, &mut contents) else { return sent };
+            self.send(&transmit, &contents);
+            sent = true;
         }
     }
 

@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 use firstflight_host::stack::{Detection, Pacing, Rules, Timers};
 
-use super::{InitialWindow, Stack, Transport};
+use super::{InitialWindow, Options, Stack, Transport};
 use crate::choices::{Growth, IdleRestart, Receiver, Recovery};
 
 pub(super) const STACK: Stack = Stack {
@@ -28,6 +28,7 @@ pub(super) const STACK: Stack = Stack {
     receive_window: Some(3 << 20),
     // and of 128 KiB at first
     initial_receive_window: Some(64 << 10),
+    send_buffer: None,
     receiver: Receiver::QuickAckThenDelayed,
     // TCP_DELACK_MIN
     delayed_ack_timer: Nanos::from_millis(40),
@@ -44,6 +45,7 @@ pub(super) const STACK: Stack = Stack {
     idle_restart: IdleRestart::Restart,
     limited_transmit: true,
     handshake: true,
+    options: Options::NONE,
     rules: Rules {
         detection: Detection::Times,
         decrease_from_window: true,

@@ -39,8 +39,14 @@ profiles! {
     Quiche = "quiche" in quiche,
     /// quic-go 0.65, a QUIC stack, and Caddy, which uses it.
     QuicGo = "quic-go" in quic_go,
+    /// s2n-quic 1.91, a QUIC stack.
+    S2nQuic = "s2n-quic" in s2n_quic,
+    /// ngtcp2 1.11, a QUIC stack.
+    Ngtcp2 = "ngtcp2" in ngtcp2,
     /// HTTP/3 of nginx 1.26.
     Nginx126 = "nginx-1.26" in nginx_1_26,
+    /// HTTP/3 of HAProxy 3.0.
+    Haproxy30 = "haproxy-3.0" in haproxy_3_0,
 }
 
 /// The part that stacks of QUIC have in common, by RFC 9000 and RFC 9002. Its peer sets no limit of flow control.
@@ -58,6 +64,7 @@ const QUIC: Stack = Stack {
     initial_window: InitialWindow::Rfc9002,
     receive_window: None,
     initial_receive_window: None,
+    send_buffer: None,
     // An ACK for every second packet (RFC 9000 section 13.2.2)
     receiver: Receiver::Delayed,
     // max_ack_delay, RFC 9000 section 18.2
@@ -74,6 +81,7 @@ const QUIC: Stack = Stack {
     idle_restart: IdleRestart::Keep,
     limited_transmit: true,
     handshake: true,
+    options: Options::NONE,
     rules: Rules {
         detection: Detection::Packets,
         decrease_from_window: true,
@@ -87,15 +95,14 @@ const QUIC: Stack = Stack {
 /// Datagrams of 1200 bytes that fill the window (RFC 9000 section 14.1, RFC 9002 section 7).
 const DATAGRAMS: Datagrams = Datagrams {
     first: 1200,
-    // A short header with a connection ID of 8 and a packet number of 1 or 2 bytes, the authentication tag of 16 bytes; the header of a
+    // A short header with a connection ID of 8 bytes and a packet number of one, the authentication tag of 16 bytes; type and number of a
     // STREAM frame
-    overhead: 33,
+    overhead: 28,
     opening: &[],
     discovery: Discovery::NONE,
     fill: Fill::Whole,
     // kMinimumWindow
     least_window: 2,
-    send_buffer: None,
 };
 
 /// Settings of a profile.
@@ -125,6 +132,8 @@ pub struct Stack {
     pub receive_window: Option<u64>,
     /// First window that the receiver offers, payload bytes; if `None`, `receive_window`.
     pub initial_receive_window: Option<u64>,
+    /// Most data beyond the first byte that is not acknowledged: the buffers of the stack that sends; if `None`, without limit.
+    pub send_buffer: Option<u64>,
     /// Times at which the receiver acknowledges.
     pub receiver: Receiver,
     /// Time for which a receiver that delays ACKs waits for a second packet.
@@ -151,6 +160,31 @@ pub struct Stack {
     pub handshake: bool,
     /// Rules that no key changes.
     pub rules: Rules,
+    /// Options of the stack by which schemes and settings are had.
+    pub options: Options,
+}
+
+/// Options of a stack by which schemes and settings are had today, in the release that a profile declares.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The stack and its release, as a reader knows it.
+    pub stack: &'static str,
+    /// Source of the names of options.
+    pub source: &'static str,
+    /// Chains that the stack has: the label, and the option; an empty option where the chain cannot be chosen.
+    pub chains: &'static [(&'static str, &'static str)],
+    /// The option for an initial window of so many packets.
+    pub initial_window: Option<fn(u64) -> String>,
+    /// The option for a send buffer of so many bytes.
+    pub send_buffer: Option<fn(u64) -> String>,
+    /// Facts about options that a reader would guess otherwise.
+    pub notes: &'static str,
+}
+
+impl Options {
+    /// No stack of today: a simulator's, or the rules of RFCs.
+    pub const NONE: Self =
+        Self { stack: "", source: "", chains: &[], initial_window: None, send_buffer: None, notes: "" };
 }
 
 /// Transport protocol of a stack.
@@ -181,7 +215,7 @@ impl Stack {
     /// Bytes on the wire of an ACK: headers alone, or a QUIC packet with its frame.
     pub(crate) const fn ack_size(&self) -> u32 {
         match self.rules.datagrams {
-            Some(datagrams) => self.header + datagrams.overhead,
+            Some(datagrams) => self.header + datagrams.usual_overhead(),
             None => self.header,
         }
     }
@@ -233,9 +267,15 @@ impl InitialWindow {
 }
 
 impl Profile {
-    /// Words of the profiles whose stack has a property, for an error: `linux and quinn`.
+    /// Words of the profiles whose stack has a property, for an error: `linux and all of QUIC`.
     pub fn with(property: impl Fn(&Stack) -> bool) -> String {
-        let words: Vec<_> = Self::ALL.iter().filter(|it| property(it.stack())).map(|it| it.word()).collect();
+        let (quic, tcp): (Vec<Self>, Vec<Self>) = Self::ALL.iter().partition(|it| it.stack().is_quic());
+        let has = |it: &&Self| property(it.stack());
+        let mut words: Vec<_> = tcp.iter().filter(has).map(|it| it.word()).collect();
+        match quic.iter().all(|it| has(&it)) {
+            true => words.push("all of QUIC"),
+            false => words.extend(quic.iter().filter(has).map(|it| it.word())),
+        }
         match &words[..] {
             [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
             _ => words.concat(),

@@ -3,23 +3,33 @@
 
 use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Rules};
 
-use super::{DATAGRAMS, InitialWindow, QUIC, Stack};
+use super::{DATAGRAMS, InitialWindow, QUIC, Options, Stack};
 
 pub(super) const STACK: Stack = Stack {
     avoidance: "reno",
     // min (10 d, max (2 d, 14720)) with d = 65527, the largest payload of UDP
     initial_window: InitialWindow::Bytes(131_054),
+    // http3_stream_buffer_size
+    send_buffer: Some(65_536),
     rules: Rules {
         datagrams: Some(Datagrams {
-            overhead: 32,
             opening: &[645],
             fill: Fill::AcrossTheEdge,
-            // http3_stream_buffer_size
-            send_buffer: Some(65_536),
             ..DATAGRAMS
         }),
         limited: LimitedRule::Ignored,
         ..QUIC.rules
+    },
+    options: Options {
+        stack: "nginx 1.26",
+        source: "nginx 1.26.3, `src/event/quic/`, `src/http/v3/ngx_http_v3_module.c`",
+        chains: &[("slow-start+reno", "")],
+        initial_window: None,
+        // nginx takes a number of bytes.
+        send_buffer: Some(|bytes| format!("http3_stream_buffer_size {bytes}")),
+        notes: "Neither the scheme nor the initial window of 131,054 bytes can be chosen. `http3_stream_buffer_size`, 64 KB, limits \
+                what is in flight (`findings/nginx-http3-sends-64-kb-a-round-trip.sh`): a larger buffer costs memory for each \
+                stream, and lets the large initial window act.",
     },
     ..QUIC
 };

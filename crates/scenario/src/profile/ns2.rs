@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 use firstflight_host::stack::{LimitedRule, MarkRule, RecoveryRule, Rules};
 
-use super::{InitialWindow, Stack, Transport};
+use super::{InitialWindow, Options, Stack, Transport};
 use crate::choices::{Growth, IdleRestart, Receiver, Recovery};
 
 pub(super) const STACK: Stack = Stack {
@@ -27,6 +27,7 @@ pub(super) const STACK: Stack = Stack {
     initial_window: InitialWindow::Packets(1),
     receive_window: None,
     initial_receive_window: None,
+    send_buffer: None,
     // Agent/TCPSink; Agent/TCPSink/DelAck has interval_ 100ms
     receiver: Receiver::AckEveryPacket,
     delayed_ack_timer: Nanos::from_millis(100),
@@ -46,6 +47,7 @@ pub(super) const STACK: Stack = Stack {
     limited_transmit: true,
     // One-way agents send no SYN.
     handshake: false,
+    options: Options::NONE,
     rules: Rules {
         recovery: RecoveryRule::Ns2,
         marks: MarkRule::Ns2,

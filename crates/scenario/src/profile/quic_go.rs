@@ -4,7 +4,7 @@
 use firstflight_contract::Nanos;
 use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Pacing, Refill, Rules, Tokens};
 
-use super::{DATAGRAMS, InitialWindow, QUIC, Stack};
+use super::{DATAGRAMS, InitialWindow, QUIC, Options, Stack};
 
 pub(super) const STACK: Stack = Stack {
     startup: "hystart-linux",
@@ -15,7 +15,7 @@ pub(super) const STACK: Stack = Stack {
         datagrams: Some(Datagrams {
             // protocol.InitialPacketSize
             first: 1280,
-            overhead: 25,
+            overhead: 22,
             opening: &[293],
             // `CanSend`: less in flight than the window
             fill: Fill::AcrossTheEdge,
@@ -28,9 +28,18 @@ pub(super) const STACK: Stack = Stack {
             percent: [200, 125],
             burst: Nanos::from_millis(2),
             packets: [10, 1 << 20],
+            handshake: 0,
             refill: Refill::Packet(Nanos::from_millis(1)),
         }),
         ..QUIC.rules
+    },
+    options: Options {
+        stack: "quic-go 0.65",
+        source: "quic-go v0.65.0, `internal/congestion/`",
+        chains: &[("hystart-linux+cubic", "")],
+        initial_window: None,
+        send_buffer: None,
+        notes: "Neither the scheme nor the initial window of 32 packets can be chosen. Caddy's HTTP/3 is quic-go.",
     },
     ..QUIC
 };

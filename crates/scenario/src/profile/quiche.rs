@@ -3,14 +3,29 @@
 
 use firstflight_host::stack::{Datagrams, Rules};
 
-use super::{DATAGRAMS, QUIC, Stack};
+use super::{DATAGRAMS, QUIC, Options, Stack};
 
 pub(super) const STACK: Stack = Stack {
     startup: "hystart++",
     rules: Rules {
         // A connection ID of 20 bytes
-        datagrams: Some(Datagrams { overhead: 43, ..DATAGRAMS }),
+        datagrams: Some(Datagrams { overhead: 40, ..DATAGRAMS }),
         ..QUIC.rules
+    },
+    options: Options {
+        stack: "quiche 0.30",
+        source: "quiche 0.30.0, `src/lib.rs`, `Config`",
+        chains: &[
+            ("hystart+++cubic", "set_cc_algorithm_name(\"cubic\"); enable_hystart(true)"),
+            ("slow-start+cubic", "set_cc_algorithm_name(\"cubic\"); enable_hystart(false)"),
+            ("hystart+++reno", "set_cc_algorithm_name(\"reno\"); enable_hystart(true)"),
+            ("slow-start+reno", "set_cc_algorithm_name(\"reno\"); enable_hystart(false)"),
+        ],
+        initial_window: Some(|packets| format!("set_initial_congestion_window_packets({packets})")),
+        send_buffer: None,
+        notes: "`enable_pacing` acts on `bbr2_gcongestion` alone (`findings/quiche-paces-bbr-alone.sh`): with cubic and reno each \
+                window leaves at once. `discover_pmtu(true)` sets the window back to ten packets in the second round trip \
+                (`findings/quiche-loses-a-round-trip-to-path-mtu-discovery.sh`).",
     },
     ..QUIC
 };

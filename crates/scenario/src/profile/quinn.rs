@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 use firstflight_host::stack::{Datagrams, Discovery, Fill, Pacing, Refill, Rules, Tokens};
 
-use super::{DATAGRAMS, QUIC, Stack};
+use super::{DATAGRAMS, QUIC, Options, Stack};
 
 pub(super) const STACK: Stack = Stack {
     // stream_receive_window: 12.5 MB/s in 100 ms
@@ -23,9 +23,23 @@ pub(super) const STACK: Stack = Stack {
             percent: [125, 125],
             burst: Nanos::from_millis(2),
             packets: [10, 256],
+            // A flight of 1200 and 138 bytes
+            handshake: 1338,
             refill: Refill::Full,
         }),
         ..QUIC.rules
+    },
+    options: Options {
+        stack: "quinn 0.11",
+        source: "quinn-proto 0.11.19, `src/congestion/`, given to `TransportConfig::congestion_controller_factory`",
+        chains: &[
+            ("slow-start+cubic", "CubicConfig::default()"),
+            ("slow-start+reno", "NewRenoConfig::default()"),
+        ],
+        // The window counts bytes, ten of `BASE_DATAGRAM_SIZE` by default.
+        initial_window: Some(|packets| format!(".initial_window({})", packets * 1200)),
+        send_buffer: None,
+        notes: "Its pacer has no switch. `stream_receive_window` of the client, 1.25 MB, limits what is in flight.",
     },
     ..QUIC
 };

@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 use firstflight_host::stack::Rules;
 
-use super::{InitialWindow, Stack, Transport};
+use super::{InitialWindow, Options, Stack, Transport};
 use crate::choices::{Growth, IdleRestart, Receiver, Recovery};
 
 pub(super) const STACK: Stack = Stack {
@@ -19,6 +19,7 @@ pub(super) const STACK: Stack = Stack {
     initial_window: InitialWindow::Rfc6928,
     receive_window: None,
     initial_receive_window: None,
+    send_buffer: None,
     receiver: Receiver::Delayed,
     // RFC 5681 section 4.2 sets only a bound, 500 ms; 200 ms is the traditional BSD timer.
     delayed_ack_timer: Nanos::from_millis(200),
@@ -37,5 +38,6 @@ pub(super) const STACK: Stack = Stack {
     idle_restart: IdleRestart::Restart,
     limited_transmit: true,
     handshake: true,
+    options: Options::NONE,
     rules: Rules::RFC,
 };

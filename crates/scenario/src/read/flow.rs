@@ -13,9 +13,6 @@ use crate::stack;
 use firstflight_document::quantity::show_time;
 use firstflight_document::{Error, Item, Table};
 
-/// Smallest packet of QUIC on the wire: a datagram of 1200 bytes (RFC 9000 section 14) behind the headers of IPv4 and UDP.
-const SMALLEST_QUIC: u32 = 1228;
-
 /// One connection without end with the stack of the table: the common part of all sources of TCP traffic.
 pub(super) fn stack(
     table: &Table<'_>,
@@ -25,12 +22,11 @@ pub(super) fn stack(
 ) -> Result<FlowGroup, Error> {
     let profile = table.get("profile").map_or(Ok(Profile::Rfc), |item| item.choice(Profile::from_word))?;
     let stack = profile.stack();
-    if stack.is_quic() && packet.size < SMALLEST_QUIC {
+    if let Some(least) = stack.rules.datagrams.map(|datagrams| stack.header + datagrams.first)
+        && packet.size < least
+    {
         let item = table.get("profile").expect("no other profile is the default");
-        let why = format!(
-            "QUIC needs packets of {SMALLEST_QUIC} bytes or more, and packet.size is {}",
-            packet.size
-        );
+        let why = format!("QUIC needs packets of {least} bytes or more, and packet.size is {}", packet.size);
         return Err(item.invalid(why));
     }
     let payload = packet.payload(profile);
@@ -173,6 +169,19 @@ impl<'a> Reading<'a> {
         self.value("byte_counting", self.stack.growth, |item| {
             Ok(if item.flag()? { Growth::ByteCounting } else { Growth::PerAck })
         })
+    }
+
+    /// The send buffer, which stacks of QUIC have.
+    pub(crate) fn send_buffer(&self) -> Result<Option<u64>, Error> {
+        let Some(item) = self.table.get("send_buffer") else { return Ok(self.stack.send_buffer) };
+        if !self.stack.is_quic() {
+            let why = format!("only stacks of QUIC have it, and this is {}", self.profile.word());
+            let quic = Profile::ALL.iter().filter(|it| it.stack().is_quic()).map(|it| it.word());
+            let quic: Vec<_> = quic.collect();
+            let expected = format!("one of the profiles {}, or no send_buffer", quic.join(", "));
+            return Err(item.invalid(why).expecting(expected));
+        }
+        self.window("send_buffer")
     }
 
     /// Whether the stack paces, where it can.

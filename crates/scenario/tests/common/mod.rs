@@ -41,6 +41,7 @@ impl Context {
             ("queue", "kind") if value == "\"policer\"" => "rate = \"8 Mbit/s\", burst = \"60 KB\"".into(),
             ("queue", _) if key != "kind" => format!("kind = \"{}\"", queue.expect("a queue has the key")),
             ("[[flow]]" | "[[telnet]]" | "[[web]]", "partial_acks") => "recovery = \"newreno\"".into(),
+            ("[[flow]]" | "[[telnet]]" | "[[web]]", "send_buffer") => "profile = \"quinn\"".into(),
             ("[[flow]]" | "[[telnet]]" | "[[web]]", "ack_backlog") => "sack_walk = \"1 us\"".into(),
             ("[[web]]", "parallel") => "connections = \"persistent\"".into(),
             _ => String::new(),

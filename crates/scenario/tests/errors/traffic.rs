@@ -172,12 +172,12 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "partial_acks = \"slow-but-steady\"",
-        "base.toml:12:16: flow[0].partial_acks = \"slow-but-steady\": only recovery newreno takes it, and not under profiles linux and quinn: this is sack, rfc",
+        "base.toml:12:16: flow[0].partial_acks = \"slow-but-steady\": only recovery newreno takes it, and not under profiles linux and all of QUIC: this is sack, rfc",
     ),
     (
         12,
         "profile = \"linux\"\nrecovery = \"newreno\"\npartial_acks = \"impatient\"",
-        "base.toml:14:16: flow[0].partial_acks = \"impatient\": only recovery newreno takes it, and not under profiles linux and quinn: this is newreno, linux",
+        "base.toml:14:16: flow[0].partial_acks = \"impatient\": only recovery newreno takes it, and not under profiles linux and all of QUIC: this is newreno, linux",
     ),
     (
         12,
@@ -197,7 +197,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "profile = \"bsd\"",
-        "base.toml:12:11: flow[0].profile = \"bsd\": there is no \"bsd\"; expected one of: rfc, ns2, linux, quinn",
+        "base.toml:12:11: flow[0].profile = \"bsd\": there is no \"bsd\"; expected one of: rfc, ns2, linux, quinn, quiche, quic-go, s2n-quic, ngtcp2, nginx-1.26, haproxy-3.0",
     ),
     (
         12,
@@ -293,7 +293,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "ssthresh = \"10 packets\"",
-        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, partial_acks, sack_walk, ack_backlog, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, initial_pace, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
+        "base.toml:12:1: flow[0].ssthresh = \"10 packets\": no such key; expected one of: name, count, start, size, lifetime, parallel, rounds, profile, startup, avoidance, recovery, partial_acks, sack_walk, ack_backlog, initial_window, initial_ssthresh, receive_window, initial_receive_window, send_buffer, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, initial_pace, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt; did you mean \"initial_ssthresh\"?",
     ),
     (
         12,
@@ -366,7 +366,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "[[telnet]]\nrounds = { count = 2, idle = \"1 s\" }",
-        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, partial_acks, sack_walk, ack_backlog, initial_window, initial_ssthresh, receive_window, initial_receive_window, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, initial_pace, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
+        "base.toml:13:1: telnet[0].rounds = { count = 2, idle = \"1 s\" }: no such key; expected one of: name, count, start, lifetime, interval, size, profile, startup, avoidance, recovery, partial_acks, sack_walk, ack_backlog, initial_window, initial_ssthresh, receive_window, initial_receive_window, send_buffer, receiver, delayed_ack_timer, receiver_reads, byte_counting, min_rto, rto_granularity, idle_restart, paced, initial_pace, limited_transmit, handshake, data_in_syn, cluster, direction, from, to, extra_rtt",
     ),
     (
         12,

@@ -53,8 +53,8 @@ scheme! {
         n_rtt_sample: u32 in 1..=1024 = 8,
         /// how much slower Conservative Slow Start grows (CSS_GROWTH_DIVISOR)
         css_growth_divisor: u64 in 1..=1024 = 4,
-        /// rounds of Conservative Slow Start before congestion avoidance (CSS_ROUNDS)
-        css_rounds: u32 in 1..=1024 = 5,
+        /// rounds of Conservative Slow Start before congestion avoidance (CSS_ROUNDS); 0 ends slow start at once, as in s2n-quic
+        css_rounds: u32 in 0..=1024 = 5,
         // RFC 9406 section 4.3: "L = infinity if paced, L = 8 if non-paced", segments an ACK.
         /// most an ACK adds while the sender is not paced (L); 0 is no limit
         l: u64 = 8 packets,
@@ -164,7 +164,12 @@ impl Phase for HystartPp {
         // The RFC updates cwnd before it looks at the sample: the ACK that enters CSS still counts in full.
         let growth = self.growth(ack, control);
         self.sample(ack.rtt);
-        slow_start(&Ack { growth, ..*ack }, control)
+        let step = slow_start(&Ack { growth, ..*ack }, control);
+        if self.parameters.css_rounds == 0 && self.in_css() && !ack.is(Ack::RECOVERY) {
+            control.ssthresh = control.cwnd;
+            return Step::Exit(Exit::Delay);
+        }
+        step
     }
 
     fn spent(&self, grown: u64) -> u64 {

@@ -4,7 +4,7 @@ use super::{Event, Findings, Rule};
 use crate::config::{FlowConfig, Network};
 use crate::observe::{Kind, Seen};
 use crate::sender::info::CaState;
-use crate::sender::stack::{RecoveryRule, Stack};
+use crate::sender::stack::{Datagrams, Fill, RecoveryRule, Stack};
 use firstflight_net::link::Passage;
 
 /// Sequence number of a SYN, in place of a segment number.
@@ -39,6 +39,10 @@ struct Replay {
     duplicates: u32,
     /// Copies of each segment that are in the network.
     copies: Vec<i32>,
+    /// Bytes behind the headers of each segment when it last left.
+    sizes: Vec<u32>,
+    /// Headers of a packet, bytes.
+    header: u32,
 }
 
 /// Window and state of a sender when it sent a packet.
@@ -70,6 +74,8 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             sacked: vec![],
             duplicates: 0,
             copies: vec![],
+            sizes: vec![],
+            header: config.header,
         };
         let mut events = with_allowances(&log);
         // Timers that fired before an ACK are logged after it. At equal times, packets leave the network
@@ -158,6 +164,8 @@ impl Replay {
             }
             Event::Sent { at, packet, retransmission } => {
                 self.count(packet.seq, 1);
+                self.sizes.resize(self.copies.len(), 0);
+                self.sizes[packet.seq as usize] = packet.size - self.header;
                 self.sent(at, packet.seq, retransmission, allowance, findings);
             }
             Event::Arrived { packet, .. } if packet.kind == Kind::Ack => self.acknowledged(&packet),
@@ -211,6 +219,9 @@ impl Replay {
             format!("{segment} is sent, expected {}", self.max)
         });
         self.max = segment + 1;
+        if let Some(datagrams) = self.stack.rules.datagrams {
+            return self.datagram_sent(at, segment, &datagrams, allowance, findings);
+        }
         self.paced(at, segment, findings);
         let unacknowledged = self.max - self.una.min(self.max);
         let window = self.stack.receive_window;
@@ -248,6 +259,47 @@ impl Replay {
                 "{segment} of flow {} brings the flight to {flight}, window {window}, state {state:?}",
                 self.flow
             )
+        });
+    }
+
+    /// A new segment of QUIC is sent: windows count bytes.
+    fn datagram_sent(
+        &mut self,
+        at: u64,
+        segment: u32,
+        datagrams: &Datagrams,
+        allowance: Option<Allowance>,
+        findings: &mut Findings,
+    ) {
+        let Some(Allowance { window, state }) = allowance else {
+            findings.expect(false, Rule::Window, at, || format!("{segment} is sent without an action of its sender"));
+            return;
+        };
+        let (mss, bytes_of) = (f64::from(self.stack.mss), |segment: usize| f64::from(self.sizes[segment]));
+        // Datagrams without data: the stack's own, and probes of the path MTU, of which one is out at a time.
+        let own: u32 = datagrams.opening.iter().sum();
+        let probe = datagrams.discovery.sizes.iter().max().copied().unwrap_or(0);
+        let own = f64::from(own) + f64::from(probe);
+        let beyond = self.una as usize..self.max as usize;
+        let data: f64 = beyond.clone().map(|it| bytes_of(it) - f64::from(datagrams.usual_overhead())).sum();
+        let offered = f64::from(self.stack.receive_window.at(self.una)) * mss;
+        let room = offered.min(self.stack.send_buffer.map_or(f64::INFINITY, |bytes| bytes as f64));
+        findings.expect(data <= room + own, Rule::Window, at, || {
+            format!("{data} bytes of data are beyond the receive window or the send buffer, {room} bytes")
+        });
+        // After a probe timeout two packets leave whatever the window; a packet that was declared lost may be on its way.
+        if state == CaState::Loss || self.una < self.doubtful || self.overtakes {
+            return;
+        }
+        let carried = beyond.filter(|&it| self.copies[it] > 0 && self.sacked.get(it) != Some(&true));
+        let flight: f64 = carried.map(bytes_of).sum();
+        let crossing = match datagrams.fill {
+            Fill::AcrossTheEdge => f64::from(self.stack.largest_datagram),
+            Fill::Whole | Fill::BelowTheEdge => 0.0,
+        };
+        let most = window.max(datagrams.least_window as f64) * mss + crossing + f64::from(probe);
+        findings.expect(flight <= most + 0.5, Rule::Window, at, || {
+            format!("{segment} of flow {} brings the flight to {flight} bytes, at most {most}", self.flow)
         });
     }
 

@@ -18,7 +18,7 @@ pub enum CaState {
     Loss,
 }
 
-/// A sender's registers. Windows are in segments, times in nanoseconds.
+/// A sender's registers. Windows are in segments, of QUIC in full datagrams of the beginning; times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
     /// Congestion window, with its inflation by duplicate ACKs.
@@ -69,7 +69,7 @@ where
     /// The registers now.
     pub(super) fn info(&self) -> Info {
         let control = &self.chain.control;
-        let segments = |bytes: u64| bytes as f64 / self.mss as f64;
+        let segments = |bytes: u64| bytes as f64 / f64::from(self.stack.mss);
         let unacked = self.max - self.una;
         let Status { state, inflation, sacked, lost, retrans, reordering, rto } = self.status();
         Info {

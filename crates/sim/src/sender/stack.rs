@@ -214,6 +214,8 @@ pub struct Stack {
     pub initial_ssthresh: Option<u32>,
     /// The peer's receive window.
     pub receive_window: ReceiveWindow,
+    /// Most data beyond the first byte that is not acknowledged, bytes; only of QUIC.
+    pub send_buffer: Option<u64>,
     /// Most segments by which one ACK may enlarge the window: 1 in RFC 5681, [`BYTE_COUNTING`] in RFC 3465, all in Linux.
     pub growth_per_ack: u32,
     /// Whether the sender paces at a rate that follows from its window, where the schemes set none; only with [`Pacing::Optional`].

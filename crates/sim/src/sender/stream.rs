@@ -145,8 +145,9 @@ impl Stream {
 
     /// The stream ends with `bytes` bytes, as if they had been written at once instead of all that was written.
     pub(super) fn end_with(&mut self, bytes: u64) {
-        self.end = 1;
-        self.write_at_most(bytes, 0);
+        let last = self.last();
+        let room = (SEGMENTS - u64::from(last.segment)).saturating_mul(last.mss);
+        self.end = bytes.saturating_add(1).min(last.byte.saturating_add(room));
     }
 
     /// Nobody asks for segments before `segment` any more.

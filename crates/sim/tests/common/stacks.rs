@@ -27,6 +27,7 @@ pub(crate) fn rfc() -> Stack {
     Stack {
         mss: 1000,
         largest_datagram: 0,
+        send_buffer: None,
         recovery: Recovery::Sack,
         partial_acks: PartialAcks::Impatient,
         sack_walk: 0,
@@ -54,6 +55,21 @@ pub(crate) fn ns2() -> Stack {
         rules: NS2,
         receive_window: ReceiveWindow::fixed(1_000_000),
         rto: rto(Profile::Ns2),
+        ..rfc()
+    }
+}
+
+/// QUIC: rules of quinn, an initial window of ten datagrams of 1200 bytes.
+pub(crate) fn quic() -> Stack {
+    Stack {
+        mss: 1200,
+        largest_datagram: 1472,
+        recovery: Recovery::Packets,
+        initial_window: 10,
+        growth_per_ack: u32::MAX,
+        idle_restart: IdleRestart::Keep,
+        rules: QUINN,
+        rto: RtoConfig { granularity: 1, ..rto(Profile::Quinn) },
         ..rfc()
     }
 }

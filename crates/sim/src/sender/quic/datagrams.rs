@@ -66,7 +66,28 @@ impl Connection<Quic> {
     pub(super) fn datagram_of(&self, segment: u32) -> u32 {
         match self.own.sizes.control(segment) {
             Some(control) => control.bytes,
-            None => self.app.segmentation().bytes(segment, 0) + self.own.rules.overhead,
+            None => {
+                let offset = self.app.bytes_in(segment, 0);
+                self.app.segmentation().bytes(segment, 0) + self.own.rules.overhead_at(offset)
+            }
+        }
+    }
+
+    /// Cuts the data from `segment` on, which has not left, into full datagrams. The offset of a frame takes room.
+    fn cut_from(&mut self, segment: u32) {
+        let (full, rules) = (self.own.sizes.full, self.own.rules);
+        let (mut from, mut offset) = (segment, self.app.bytes_in(segment, 0));
+        loop {
+            let data = full - rules.overhead_at(offset);
+            self.common.app.resize_from(from, data);
+            let until = match offset {
+                0 => 1,
+                1..Datagrams::LONG_OFFSET => Datagrams::LONG_OFFSET,
+                _ => return,
+            };
+            let more = (until - offset).div_ceil(data.into());
+            from += more as u32;
+            offset += more * u64::from(data);
         }
     }
 
@@ -83,6 +104,8 @@ impl Connection<Quic> {
         if self.own.rules.discovery.leads {
             self.place_probe();
         }
+        let behind = self.own.sizes.controls.last().map_or(0, |control| control.segment + 1);
+        self.cut_from(behind);
     }
 
     /// Puts a datagram without data behind the last placed one and all that was sent.
@@ -114,6 +137,7 @@ impl Connection<Quic> {
         if self.own.sizes.search != Search::Due || !self.established || !self.place_probe() {
             return;
         }
+        self.cut_from(self.nxt + 1);
         self.hand_over();
         self.send_next(now, port);
     }
@@ -124,12 +148,10 @@ impl Connection<Quic> {
         if control.bytes <= self.own.sizes.full {
             return;
         }
-        let overhead = self.own.rules.overhead;
         self.own.sizes.full = control.bytes;
         self.own.sizes.tried += 1;
         self.own.sizes.search = Search::Due;
-        let from = self.nxt;
-        self.common.app.resize_from(from, control.bytes - overhead);
+        self.cut_from(self.nxt);
         self.hand_over();
         self.mss = control.bytes.into();
         self.chain.set_mss(control.bytes);

@@ -17,7 +17,8 @@ impl Bucket {
     pub(super) fn of(stack: &Stack) -> Self {
         match stack.rules.pacing {
             Pacing::Tokens(rule) => {
-                Self { tokens: rule.packets[0] * u64::from(stack.mss), ..Self::default() }
+                let full = rule.packets[0] * u64::from(stack.mss);
+                Self { tokens: full.saturating_sub(rule.handshake), ..Self::default() }
             }
             _ => Self::default(),
         }
@@ -77,6 +78,7 @@ mod tests {
         percent: [125, 125],
         burst: Nanos::from_millis(2),
         packets: [10, 256],
+        handshake: 0,
         refill: Refill::Full,
     };
 

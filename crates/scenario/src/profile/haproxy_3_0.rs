@@ -1,0 +1,36 @@
+//! HTTP/3 of HAProxy 3.0.11, with its default settings: Cubic without HyStart, no pacing. The buffers of a connection hold 480 KB, which
+//! limits what is in flight, whatever the window.
+
+use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Rules};
+
+use super::{DATAGRAMS, QUIC, Options, Stack};
+
+pub(super) const STACK: Stack = Stack {
+    // tune.quic.frontend.conn-tx-buffers.limit: 30 buffers of 16 KB (tune.bufsize)
+    send_buffer: Some(30 << 14),
+    rules: Rules {
+        datagrams: Some(Datagrams {
+            first: 1252,
+            fill: Fill::AcrossTheEdge,
+            ..DATAGRAMS
+        }),
+        // `quic_cc_cubic_ss_cb` asks for no use of the window.
+        limited: LimitedRule::Ignored,
+        ..QUIC.rules
+    },
+    options: Options {
+        stack: "HAProxy 3.0",
+        source: "HAProxy 3.0.11, `doc/configuration.txt`: `quic-cc-algo` on `bind`, the others in `global`",
+        chains: &[
+            ("slow-start+cubic", "quic-cc-algo cubic"),
+            ("hystart+++cubic", "quic-cc-algo cubic; tune.quic.cc-hystart on"),
+            ("slow-start+reno", "quic-cc-algo newreno"),
+        ],
+        initial_window: None,
+        // Buffers of tune.bufsize, 16 KB.
+        send_buffer: Some(|bytes| format!("tune.quic.frontend.conn-tx-buffers.limit {}", bytes.div_ceil(1 << 14))),
+        notes: "The initial window cannot be chosen. `tune.quic.frontend.conn-tx-buffers.limit`, 30 buffers of 16 KB, limits what is \
+                in flight. Releases from 3.1 on have other names (`tune.quic.fe.…` from 3.3 on) and pace.",
+    },
+    ..QUIC
+};
