@@ -38,13 +38,14 @@ impl Stream {
     /// Appends `bytes`, after `sent` segments have been sent, all of them where the bytes are to begin a segment; returns the
     /// number of new segments. Returns `None`, and changes nothing, where they would be too many.
     pub fn write(&mut self, bytes: u64, sent: u32) -> Option<u32> {
-        let (before, last) = (self.segments(), self.last());
-        if u64::from(before) + bytes.div_ceil(last.mss) > SEGMENTS {
+        let (before, current) = (self.segments(), self.current());
+        if u64::from(before) + bytes.div_ceil(current.mss.max(1)) > SEGMENTS {
             return None;
         }
-        let short = !(self.end - last.byte).is_multiple_of(last.mss);
+        let short = current.mss > 0 && !(self.end - current.byte).is_multiple_of(current.mss);
         if short && sent >= before {
-            self.runs.push(Run { segment: before, byte: self.end, ..last });
+            self.drop_from(before);
+            self.runs.push(Run { segment: before, byte: self.end, ..current });
         }
         self.end += bytes;
         Some(self.segments() - before)
@@ -74,8 +75,8 @@ impl Stream {
 
     /// Segments written.
     pub fn segments(&self) -> u32 {
-        let last = self.last();
-        last.segment + (self.end - last.byte).div_ceil(last.mss) as u32
+        let current = self.current();
+        current.segment + (self.end - current.byte).div_ceil(current.mss.max(1)) as u32
     }
 
     /// One past the last byte written.
@@ -85,8 +86,13 @@ impl Stream {
 
     /// The first byte of `segment`; of the one after the last, where it will begin.
     pub fn start(&self, segment: u32) -> u64 {
+        self.planned(segment).min(self.end)
+    }
+
+    /// The first byte of `segment`, as if there were data without end.
+    fn planned(&self, segment: u32) -> u64 {
         let run = self.runs[self.runs.partition_point(|run| run.segment <= segment) - 1];
-        (run.byte + u64::from(segment - run.segment) * run.mss).min(self.end)
+        run.byte + u64::from(segment - run.segment) * run.mss
     }
 
     /// First byte and length of `segment`.
@@ -98,9 +104,7 @@ impl Stream {
     /// Number of segments whose end, one past the last byte, is at most `byte`.
     pub fn ended_by(&self, byte: u64) -> u32 {
         if byte >= self.end {
-            // Segments without data behind the last byte are none of those that end by it.
-            let first = self.runs.partition_point(|run| run.byte < self.end);
-            return self.runs.get(first).map_or_else(|| self.segments(), |run| run.segment);
+            return self.segments();
         }
         let run = self.runs[self.runs.partition_point(|run| run.byte <= byte).max(1) - 1];
         run.segment + (byte.saturating_sub(run.byte) / run.mss.max(1)) as u32
@@ -114,7 +118,7 @@ impl Stream {
 
     /// Number of segments that end by `byte`; data that is not written yet counts as full segments.
     pub fn room_by(&self, byte: u64) -> u64 {
-        u64::from(self.ended_by(byte)) + byte.saturating_sub(self.end) / self.last().mss
+        u64::from(self.ended_by(byte)) + byte.saturating_sub(self.end) / self.current().mss.max(1)
     }
 
     /// Whether a short segment that has been sent, or the first part of one that was split, is the one before `segment`.
@@ -125,7 +129,7 @@ impl Stream {
     /// A segment without data comes before `segment`, which has not been sent, and moves it by one.
     pub(super) fn insert_empty(&mut self, segment: u32) {
         let Run { mss, .. } = self.last();
-        let byte = self.start(segment);
+        let byte = self.planned(segment);
         self.drop_from(segment);
         self.runs.push(Run { segment, byte, mss: 0 });
         self.runs.push(Run { segment: segment + 1, byte, mss });
@@ -133,7 +137,7 @@ impl Stream {
 
     /// `segment`, which has not been sent, and all after it have `mss` bytes.
     pub(super) fn resize_from(&mut self, segment: u32, mss: u32) {
-        let byte = self.start(segment);
+        let byte = self.planned(segment);
         self.drop_from(segment);
         self.runs.push(Run { segment, byte, mss: mss.into() });
     }
@@ -158,6 +162,12 @@ impl Stream {
         }
     }
 
+    /// The run that has the last byte.
+    fn current(&self) -> Run {
+        self.runs[self.runs.partition_point(|run| run.byte < self.end).max(1) - 1]
+    }
+
+    /// The last run; it may begin behind the last byte.
     fn last(&self) -> Run {
         self.runs[self.runs.len() - 1]
     }
@@ -214,6 +224,27 @@ mod tests {
         stream.write(1000, 7);
         assert_eq!(cut(&stream)[7..], [(3501, 1000)]);
         assert_eq!([1600, 1601, 3200, 3201].map(|byte| stream.ended_by(byte)), [2, 3, 5, 6]);
+    }
+
+    #[test]
+    fn sizes_change_from_a_segment_on_and_segments_without_data_move_the_others() {
+        let mut stream = Stream::new(1000);
+        stream.write(5000, 0);
+        stream.insert_empty(0);
+        assert_eq!(cut(&stream)[..3], [(1, 0), (1, 1000), (1001, 1000)]);
+        stream.resize_from(3, 600);
+        // A size that is planned beyond the last byte changes nothing before there is data.
+        stream.resize_from(9, 100);
+        let sizes: Vec<_> = cut(&stream).into_iter().map(|(_, bytes)| bytes).collect();
+        assert_eq!(sizes, [0, 1000, 1000, 600, 600, 600, 600, 600]);
+        assert_eq!((stream.segments(), stream.ended_by(5001), stream.first_from(5001)), (8, 8, 8));
+        // Behind the last byte it counts for no write.
+        stream.insert_empty(8);
+        assert_eq!((stream.segments(), stream.first_from(5001), stream.start(8)), (8, 8, 5001));
+        stream.write(100, 9);
+        assert_eq!((stream.segments(), stream.bytes(9)), (10, (5001, 100)));
+        stream.end_with(7000);
+        assert_eq!(stream.end(), 7001);
     }
 
     #[test]

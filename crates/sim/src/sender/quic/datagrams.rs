@@ -68,7 +68,9 @@ impl Connection<Quic> {
             Some(control) => control.bytes,
             None => {
                 let offset = self.app.bytes_in(segment, 0);
-                self.app.segmentation().bytes(segment, 0) + self.own.rules.overhead_at(offset)
+                let bytes = self.app.segmentation().bytes(segment, 0) + self.own.rules.overhead_at(offset);
+                // A later write is a stream of its own, whose frames have short offsets again.
+                bytes.min(self.own.sizes.full)
             }
         }
     }
