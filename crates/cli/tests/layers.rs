@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 34] = [
+const LAYERS: [(&str, &[&str]); 35] = [
     ("contract", &[]),
     ("quantile", &[]),
+    ("probe", &["contract", "quantile"]),
     ("host", &["contract"]),
     ("schemes", &["contract"]),
     ("document", &["contract"]),
@@ -48,8 +49,8 @@ const LAYERS: [(&str, &[&str]); 34] = [
     (
         "lab",
         &[
-            "contract", "document", "quantile", "host", "kernel", "net", "quic", "results", "scenario",
-            "script", "sim", "hosts",
+            "contract", "document", "quantile", "probe", "host", "kernel", "net", "quic", "results",
+            "scenario", "script", "sim", "hosts",
         ],
     ),
     (
