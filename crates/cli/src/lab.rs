@@ -1,6 +1,7 @@
 //! `firstflight lab`: scenarios on the kernel of this machine, in real time, and over QUIC, in virtual time.
 
 mod attach;
+mod probe;
 mod run;
 
 use clap::{Args, Subcommand};
@@ -22,6 +23,7 @@ Examples:
   firstflight lab run experiment.toml
   firstflight lab run experiment.toml --host quic
   firstflight lab run experiment.toml --host simulator,kernel,quic --out results
+  firstflight lab probe quinn
   firstflight lab run experiment.toml --json | jq '.flows[0].completion_s, .validity'")]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -31,6 +33,7 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Options),
+    Probe(probe::Options),
     Attach(attach::Options),
     Check(CheckOptions),
 }
@@ -52,6 +55,7 @@ struct CheckOptions {
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     match &options.command {
         Command::Run(options) => run::execute(options),
+        Command::Probe(options) => probe::execute(options),
         Command::Attach(options) => attach::execute(options),
         Command::Check(options) => examine(options),
     }

@@ -100,6 +100,7 @@ const LAYERS: [(&str, &[&str]); 35] = [
             "compare",
             "kernel",
             "lab",
+            "probe",
             "reproduce",
             "quic",
             "report",

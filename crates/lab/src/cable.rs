@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use etherparse::Ipv4HeaderSlice;
+use etherparse::{IpNumber, Ipv4HeaderSlice};
 use firstflight_contract::Nanos;
 use firstflight_hosts::network::build;
+use firstflight_probe::Packet;
 use firstflight_results::Validity;
 use firstflight_scenario::Scenario;
 
+use crate::clock::Clock;
 use crate::emulator::realtime::{Emulated, Observer, Way, emulate};
 use crate::need::Need;
 use crate::netns::Netns;
@@ -33,13 +35,22 @@ pub struct Cable {
     near: Netns,
     far: Netns,
     over: Arc<AtomicBool>,
-    emulator: JoinHandle<io::Result<Emulated>>,
+    clock: Clock,
+    emulator: JoinHandle<io::Result<(Emulated, Vec<Passed>)>>,
     _turn: Turn,
+}
+
+/// A packet of TCP or UDP on a cable, with the port of its far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passed {
+    pub(crate) far_port: u16,
+    /// The near end counts as the server.
+    pub(crate) packet: Packet,
 }
 
 /// Why there is no path, or why it failed.
 #[derive(Debug)]
-pub struct Broken(String);
+pub struct Broken(pub(crate) String);
 
 impl core::fmt::Display for Broken {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -69,6 +80,16 @@ impl Cable {
     /// # Errors
     /// [`Broken`] if the scenario has no such path, or if this machine does not grant namespaces, devices or real time.
     pub fn lay(scenario: &Scenario, near: &[Ipv4Addr], far: &[Ipv4Addr]) -> Result<Self, Broken> {
+        Self::lay_with(scenario, near, far, false)
+    }
+
+    /// The same; `note` keeps a note of each packet for [`Cable::cut_with`].
+    pub(crate) fn lay_with(
+        scenario: &Scenario,
+        near: &[Ipv4Addr],
+        far: &[Ipv4Addr],
+        note: bool,
+    ) -> Result<Self, Broken> {
         let built = build(scenario, scenario.seed, Nanos(0)).map_err(|error| Broken(error.to_string()))?;
         if built.network.flows.len() != 1 {
             return Err(Broken(format!(
@@ -89,16 +110,19 @@ impl Cable {
         }
         let over = Arc::new(AtomicBool::new(false));
         let start = Arc::new(Start::default());
-        let mut signs = Signs { far: far.to_vec(), over: Arc::clone(&over), latest: 0 };
+        let mut signs =
+            Signs { far: far.to_vec(), over: Arc::clone(&over), latest: 0, passed: note.then(Vec::new) };
         let emulator = {
             let start = Arc::clone(&start);
-            thread::Builder::new()
-                .name("cable".to_owned())
-                .spawn(move || emulate(&built.network, [&tuns[0], &tuns[1]], &start, &mut signs))?
+            thread::Builder::new().name("cable".to_owned()).spawn(move || {
+                let emulated = emulate(&built.network, [&tuns[0], &tuns[1]], &start, &mut signs)?;
+                Ok((emulated, signs.passed.unwrap_or_default()))
+            })?
         };
         start.when_ready(1, LEAD);
+        let clock = start.wait().ok_or_else(|| Broken("the run was called off".into()))?;
         let [near, far] = sides;
-        Ok(Self { near, far, over, emulator, _turn: turn })
+        Ok(Self { near, far, over, clock, emulator, _turn: turn })
     }
 
     /// The network at the sending end of the scenario's flow.
@@ -111,14 +135,25 @@ impl Cable {
         &self.far
     }
 
+    /// The clock of the emulator.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// Ends the emulation and says how exact it was.
     ///
     /// # Errors
     /// [`Broken`] if the emulator was refused real time or a device failed.
     pub fn cut(self) -> Result<Validity, Broken> {
+        self.cut_with().map(|(validity, _)| validity)
+    }
+
+    /// The same, with the packets of a cable that notes them, in the order in which they entered.
+    pub(crate) fn cut_with(self) -> Result<(Validity, Vec<Passed>), Broken> {
         self.over.store(true, Ordering::Relaxed);
-        let emulated = self.emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(emulated.validity)
+        let (emulated, passed) =
+            self.emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok((emulated.validity, passed))
     }
 }
 
@@ -128,23 +163,82 @@ struct Signs {
     over: Arc<AtomicBool>,
     /// Time of the newest packet, nanoseconds.
     latest: u64,
+    /// Packets so far, if they are noted.
+    passed: Option<Vec<Passed>>,
 }
 
 impl Observer for Signs {
-    type Note = ();
+    /// Place of the packet among those noted.
+    type Note = Option<usize>;
 
-    fn came(&mut self, at: u64, packet: &[u8]) -> Option<(Way, ())> {
+    fn came(&mut self, at: u64, packet: &[u8]) -> Option<(Way, Self::Note)> {
         self.latest = at;
         let header = Ipv4HeaderSlice::from_slice(packet).ok()?;
-        let path = u32::from(!self.far.contains(&header.destination_addr()));
-        Some((Way { path, ecn_capable: header.ecn().value() != 0 }, ()))
+        let to_far = self.far.contains(&header.destination_addr());
+        let note = self.passed.as_mut().and_then(|passed| {
+            let (far_port, bytes) = payload(&header, packet, to_far)?;
+            let packet = Packet { from_server: to_far, left: Nanos(at), arrived: None, bytes };
+            passed.push(Passed { far_port, packet });
+            Some(passed.len() - 1)
+        });
+        Some((Way { path: u32::from(!to_far), ecn_capable: header.ecn().value() != 0 }, note))
     }
 
-    fn went(&mut self, _: u64, (): ()) {}
+    fn went(&mut self, at: u64, note: Self::Note) {
+        if let (Some(passed), Some(place)) = (&mut self.passed, note) {
+            passed[place].packet.arrived = Some(Nanos(at));
+        }
+    }
 
-    fn lost(&mut self, (): ()) {}
+    fn lost(&mut self, _: Self::Note) {}
 
     fn over(&self) -> Option<u64> {
         self.over.load(Ordering::Relaxed).then_some(self.latest)
+    }
+}
+
+/// Port of the far end and bytes of the payload; `None` for anything but TCP and UDP.
+fn payload(header: &Ipv4HeaderSlice<'_>, packet: &[u8], to_far: bool) -> Option<(u16, u32)> {
+    let segment = packet.get(header.slice().len()..usize::from(header.total_len()))?;
+    let headers = match header.protocol() {
+        IpNumber::UDP => 8,
+        IpNumber::TCP => usize::from(segment.get(12)? >> 4) * 4,
+        _ => return None,
+    };
+    let port = if to_far { segment.get(2..4)? } else { segment.get(..2)? };
+    let port = u16::from_be_bytes(port.try_into().ok()?);
+    Some((port, segment.len().checked_sub(headers)? as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddrV4;
+
+    use super::*;
+    use crate::segment::{Flags, Segment};
+
+    #[test]
+    fn a_note_has_the_port_of_the_far_end_and_the_payload() {
+        let at = |host, port| SocketAddrV4::new([10, 87, 0, host].into(), port);
+        let (near, far) = (at(1, 443), at(2, 50_000));
+        let mut signs = Signs { far: vec![*far.ip()], over: Arc::default(), latest: 0, passed: Some(vec![]) };
+        let ack = Flags { ack: true, ..Flags::default() };
+        let segment = Segment { seq: 7, ack: 9, flags: ack, length: 30, ..Segment::default() };
+        for (number, (from, to)) in [(near, far), (far, near)].into_iter().enumerate() {
+            let (way, note) = signs.came(5, &segment.packet(from, to)).expect("a way");
+            assert_eq!((way.path, note), (number as u32, Some(number)));
+            signs.went(9, note);
+        }
+        // RFC 768: a header of 8 bytes, then 4 of payload; 20 of IP before.
+        let mut datagram = vec![0x45, 0, 0, 32, 0, 0, 0, 0, 64, 17, 0, 0, 10, 87, 0, 1, 10, 87, 0, 2];
+        datagram.extend([0x01, 0xbb, 0xc3, 0x50, 0, 12, 0, 0, 1, 2, 3, 4]);
+        let (_, note) = signs.came(6, &datagram).expect("a way");
+        signs.lost(note);
+        let noted = |from_server, left, arrived: Option<u64>, bytes| Passed {
+            far_port: 50_000,
+            packet: Packet { from_server, left: Nanos(left), arrived: arrived.map(Nanos), bytes },
+        };
+        let expected = [noted(true, 5, Some(9), 30), noted(false, 5, Some(9), 30), noted(true, 6, None, 4)];
+        assert_eq!(signs.passed, Some(expected.to_vec()));
     }
 }

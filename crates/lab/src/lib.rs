@@ -19,6 +19,7 @@ mod host;
 mod need;
 mod netns;
 mod play;
+pub mod probe;
 mod quic;
 mod realtime;
 mod recording;

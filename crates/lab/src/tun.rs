@@ -126,9 +126,9 @@ impl AsRawFd for Tun {
     }
 }
 
-/// Waits until the kernel has sent something to one of the devices, at most `time`; returns which have something.
-pub(crate) fn wait<const N: usize>(tuns: [&Tun; N], time: Duration) -> io::Result<[bool; N]> {
-    let mut polls = tuns.map(|tun| libc::pollfd { fd: tun.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+/// Waits until one of the devices or sockets has something to read, at most `time`; returns which have something.
+pub(crate) fn wait<const N: usize>(those: [&impl AsRawFd; N], time: Duration) -> io::Result<[bool; N]> {
+    let mut polls = those.map(|one| libc::pollfd { fd: one.as_raw_fd(), events: libc::POLLIN, revents: 0 });
     let timeout = libc::timespec {
         tv_sec: time.as_secs() as libc::time_t,
         tv_nsec: libc::c_long::from(time.subsec_nanos() as i32),

@@ -313,7 +313,7 @@ fn comparison(made: &[Made]) -> String {
 }
 
 /// The sentence on how a run kept its times.
-fn on_time(validity: &Validity) -> String {
+pub(super) fn on_time(validity: &Validity) -> String {
     let Validity { lateness_p50_ms, lateness_p99_ms, lateness_max_ms, core_share, packets, attempts } =
         *validity;
     let attempt = if attempts == 1 { "first attempt".into() } else { format!("attempt {attempts}") };
