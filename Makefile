@@ -35,6 +35,10 @@ research: packages-build packages-kernel ## build, lint and test the packages of
 	cargo clippy --locked --all-targets --package 'research-*' -- --deny warnings
 	cargo test --locked --package 'research-*'
 
+# Servers for `firstflight lab probe NAME`; a line for each names what could not be installed.
+stacks: ## install nginx, HAProxy, ngtcp2, quic-go, aioquic, quiche and s2n-quic in target/stacks, without a change of the system
+	tools/stacks
+
 additions: packages-build ## add one of each thing by the files that ARCHITECTURE.md names, in a copy of the repository
 	tools/additions
 

@@ -40,8 +40,8 @@ Examples:
   firstflight lab probe -- gtlsserver -q -d {files} {address} {port} {key} {certificate}
   firstflight lab probe --protocol tcp -- python3 -m http.server -p HTTP/1.1 -d {files} {port}")]
 pub(super) struct Options {
-    /// A stack, or a program and its arguments
-    #[arg(required = true, value_name = "SERVER", trailing_var_arg = true)]
+    /// A stack, or a program and its arguments; -- before a program that has options
+    #[arg(required = true, value_name = "SERVER")]
     server: Vec<String>,
     /// Bottleneck rate
     #[arg(long, value_name = "RATE", default_value = "20 Mbit/s", allow_hyphen_values = true)]

@@ -51,6 +51,10 @@ pub(crate) const ALL: &[Case] = &[
     ("settings_of_a_flow_reach_the_kernel", true, settings_of_a_flow_reach_the_kernel),
     ("runs_at_the_same_time_take_turns", true, runs_at_the_same_time_take_turns),
     ("nothing_remains_however_a_run_ends", true, nothing_remains_however_a_run_ends),
+    ("a_probe_refuses_what_is_no_server_and_no_path", false, a_probe_refuses_what_is_no_server_and_no_path),
+    ("a_probe_of_the_kernel_is_that_of_slow_start", true, a_probe_of_the_kernel_is_that_of_slow_start),
+    ("a_probe_of_quinn_has_its_search_for_the_mtu", true, a_probe_of_quinn_has_its_search_for_the_mtu),
+    ("a_probe_of_a_program_ends_with_the_program", true, a_probe_of_a_program_ends_with_the_program),
 ];
 
 /// Reason why this machine cannot run the kernel's cases.
@@ -531,4 +535,92 @@ fn nothing_remains_however_a_run_ends() {
     );
     assert_eq!(start(&scratch).wait().expect("a child").code(), Some(2));
     assert_eq!(host(), before);
+}
+
+fn a_probe_refuses_what_is_no_server_and_no_path() {
+    let scratch = Scratch::new();
+    let refused = |words: &[&str], parts: &[&str]| {
+        let ran = scratch.run(&[&["lab", "probe"], words].concat());
+        assert_eq!((ran.code, &ran.out[..]), (2, ""), "{}", ran.err);
+        assert!(parts.iter().all(|part| ran.err.contains(part)), "{}", ran.err);
+    };
+    refused(&["quin"], &["SERVER \"quin\": no such stack, and no such program", "did you mean", "quinn"]);
+    refused(&["quinn", "--rate", "20"], &["--rate \"20\": the unit is missing"]);
+    refused(&["quinn", "--rtt", "1 ms"], &["--rtt", "5 ms"]);
+    let empty = scratch.path().join("empty");
+    refused(
+        &["quic-go", "--stacks", &empty.to_string_lossy()],
+        &["the stack quic-go is not installed", "tools/stacks quic-go"],
+    );
+}
+
+/// What `lab probe` prints on a path of `rtt`.
+fn probed(rate: &str, rtt: &str, words: &[&str]) -> Value {
+    let path = ["lab", "probe", "--json", "--buffer", "1 MB", "--rate", rate, "--rtt", rtt];
+    let ran = Scratch::new().run(&[&path, words].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    serde_json::from_str(&ran.out).expect("JSON")
+}
+
+/// Datagrams and bytes of the rounds of a probe.
+fn rounds_of(probed: &Value) -> Vec<(u64, u64)> {
+    let rounds = probed["rounds"].as_array().expect("rounds");
+    let whole = |value: &Value| value.as_u64().expect("a whole number");
+    rounds.iter().map(|round| (whole(&round["datagrams"]), whole(&round["bytes"]))).collect()
+}
+
+fn a_probe_of_the_kernel_is_that_of_slow_start() {
+    let probed = probed("40 Mbit/s", "40 ms", &["linux"]);
+    // Segments of 1500 bytes with 20 of IP, 20 of TCP and 12 of its timestamps; ten at first (RFC 6928), then twice as many each round.
+    let expected = [(10, 14_480), (20, 28_960), (40, 57_920)];
+    assert_eq!(rounds_of(&probed)[..3], expected, "{probed}");
+    // After 3 s, more than four timeouts, the window is the first one again (RFC 2861); 300 KB after 0.2 s are in flight at once.
+    let after: Vec<_> =
+        probed["after_idle"].as_array().expect("silences").iter().map(|after| &after["datagrams"]).collect();
+    assert_eq!(after[2], 10, "{probed}");
+    // 9.5 KB: a round trip, and seven segments on the bottleneck, 2.1 ms; the header of the response is within them. The machine may be late.
+    let seconds = number(&probed["transfers"][0]["seconds"]);
+    assert!((0.0421..0.047).contains(&seconds), "{probed}");
+}
+
+fn a_probe_of_quinn_has_its_search_for_the_mtu() {
+    let probed = probed("40 Mbit/s", "40 ms", &["quinn"]);
+    let packets = probed["first_flight"]["packets"].as_array().expect("packets");
+    // Full datagrams of 1200 bytes, and one probe: half way from 1200 to 1452, the least and the most of quinn's search.
+    let mut sizes: Vec<_> = packets.iter().map(|packet| packet[1].as_u64().expect("bytes")).collect();
+    sizes.sort_unstable();
+    let (probe, full) = sizes.split_last().expect("packets");
+    assert_eq!(*probe, 1_326, "{probed}");
+    // Its window of 12,000 bytes has nine full packets at most, and the first may be shared with what follows the handshake.
+    assert!((8..=9).contains(&full.iter().filter(|size| **size == 1_200).count()), "{probed}");
+}
+
+fn a_probe_of_a_program_ends_with_the_program() {
+    let before = host();
+    let scratch = Scratch::new();
+    let ran = scratch.run(&["lab", "probe", "--", "sh", "-c", "echo no such {files} >&2; exit 3"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("the server ended (exit status: 3): no such /media/files"), "{}", ran.err);
+    // A server that never answers goes with the command, with what it started.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstflight"));
+    command.args(["lab", "probe", "--", "sh", "-c", "sleep 98765.4321 & sleep 98765.4321"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
+    let sleeping = || {
+        let processes = fs::read_dir("/proc").expect("processes").flatten();
+        let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        lines.filter(|line| line.starts_with(b"sleep\098765.4321")).count()
+    };
+    while sleeping() < 2 {
+        assert!(child.try_wait().expect("a child").is_none(), "the probe ended early");
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("it is killed");
+    child.wait().expect("a child");
+    for _ in 0..200 {
+        if sleeping() == 0 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!((sleeping(), host()), (0, before));
 }

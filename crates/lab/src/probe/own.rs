@@ -21,7 +21,7 @@ use crate::tun::wait;
 const LOOK: Duration = Duration::from_millis(20);
 /// Most bytes of a request.
 const MOST_REQUEST: usize = 1_000;
-/// Bytes that are written at a time.
+/// Bytes that are handed over at a time, so that the first packets leave before all of a response is copied.
 const CHUNK: [u8; 64 << 10] = [0; 64 << 10];
 
 /// Serves requests of one line over QUIC until `stop`, with quinn's default settings.
@@ -36,6 +36,7 @@ pub(super) fn quinn(
     let mut ends = Ends::open((*at.ip(), at.port()), Some(config)).map_err(|error| error.to_string())?;
     let mut answers = BTreeMap::new();
     while !stop.load(Ordering::Relaxed) {
+        let mut more = false;
         let acted = ends.act(|handle, connection| {
             while let Some(event) = connection.poll() {
                 if let Event::ConnectionLost { .. } = event {
@@ -45,9 +46,14 @@ pub(super) fn quinn(
             while let Some(stream) = connection.streams().accept(Dir::Bi) {
                 answers.insert((handle, stream), Answer::Asked(vec![]));
             }
-            answers.retain(|(of, stream), answer| *of != handle || answer.go_on(connection, *stream));
+            answers.retain(|(of, stream), answer| {
+                let state = if *of == handle { answer.go_on(connection, *stream) } else { State::Waits };
+                more |= state == State::HasMore;
+                state != State::Over
+            });
         });
-        acted.and_then(|()| ends.wait(within(LOOK))).map_err(|error| error.to_string())?;
+        let wait = if more { Duration::ZERO } else { LOOK };
+        acted.and_then(|()| ends.wait(within(wait))).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
@@ -75,12 +81,22 @@ enum Answer {
     Left(u64),
 }
 
+/// What an answer needs next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The connection takes more at once.
+    HasMore,
+    /// Something must arrive.
+    Waits,
+    Over,
+}
+
 impl Answer {
-    /// Reads and writes what is possible now; whether something remains to be done.
-    fn go_on(&mut self, connection: &mut Connection, stream: StreamId) -> bool {
+    /// Reads what is there, and hands a chunk over.
+    fn go_on(&mut self, connection: &mut Connection, stream: StreamId) -> State {
         if let Self::Asked(request) = self {
             let mut receiving = connection.recv_stream(stream);
-            let Ok(mut chunks) = receiving.read(true) else { return false };
+            let Ok(mut chunks) = receiving.read(true) else { return State::Over };
             let ended = loop {
                 match chunks.next(MOST_REQUEST) {
                     Ok(Some(chunk)) if request.len() < MOST_REQUEST => {
@@ -88,27 +104,28 @@ impl Answer {
                     }
                     Ok(None) => break true,
                     Err(quinn_proto::ReadError::Blocked) => break false,
-                    Ok(Some(_)) | Err(_) => return false,
+                    Ok(Some(_)) | Err(_) => return State::Over,
                 }
             };
             let _ = chunks.finalize();
             if !ended {
-                return true;
+                return State::Waits;
             }
             *self = Self::Left(asked(&String::from_utf8_lossy(request)).unwrap_or(0));
         }
-        let Self::Left(left) = self else { return true };
+        let Self::Left(left) = self else { return State::Waits };
         let mut sending = connection.send_stream(stream);
-        while *left > 0 {
-            let part = CHUNK.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
-            match sending.write(&CHUNK[..part]) {
-                Ok(written) => *left -= written as u64,
-                Err(quinn_proto::WriteError::Blocked) => return true,
-                Err(_) => return false,
-            }
+        let part = CHUNK.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+        match sending.write(&CHUNK[..part]) {
+            Ok(written) => *left -= written as u64,
+            Err(quinn_proto::WriteError::Blocked) if *left > 0 => return State::Waits,
+            Err(_) => return State::Over,
+        }
+        if *left > 0 {
+            return State::HasMore;
         }
         let _ = sending.finish();
-        false
+        State::Over
     }
 }
 
@@ -152,9 +169,15 @@ fn answer(stream: &TcpStream, stop: &AtomicBool) -> io::Result<()> {
             reader.read_line(&mut field)?;
         }
         let bytes = asked(&request).unwrap_or(0);
-        // The header and the body are one write, so that the first segment is full.
-        let mut response = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n").into_bytes();
-        response.resize(response.len() + usize::try_from(bytes).map_err(io::Error::other)?, 0);
-        (&*stream).write_all(&response)?;
+        // The first write has the header and a part of the body, so that the first segment is full.
+        let mut first = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n").into_bytes();
+        let part = |left: u64| &CHUNK[..CHUNK.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
+        first.extend_from_slice(part(bytes));
+        (&*stream).write_all(&first)?;
+        let mut left = bytes - part(bytes).len() as u64;
+        while left > 0 {
+            (&*stream).write_all(part(left))?;
+            left -= part(left).len() as u64;
+        }
     }
 }

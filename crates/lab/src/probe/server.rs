@@ -161,3 +161,15 @@ fn kernel() -> String {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!("{} cubic", release.trim())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_quinn_is_that_of_the_lock_file() {
+        let [name, version] = QUINN.split(' ').collect::<Vec<_>>()[..] else { panic!("{QUINN}") };
+        let lock = include_str!("../../../../Cargo.lock");
+        assert!(lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"\n")), "{QUINN}");
+    }
+}

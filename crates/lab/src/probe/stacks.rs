@@ -61,3 +61,66 @@ pub const STACKS: &[Stack] = &[
     ),
     script("s2n-quic", Protocol::Quic, include_str!("../../stacks/s2n-quic.sh"), "Rust and a C compiler"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use core::fmt::Display;
+
+    use firstflight_probe::{Reason, Row};
+
+    use super::*;
+
+    fn listed<T: Display>(all: impl Iterator<Item = T>) -> String {
+        all.map(|one| one.to_string()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The lines of the tables of docs/stacks.md with this row.
+    fn lines(row: &Row) -> [String; 2] {
+        let name = &row.identity.stack;
+        let bursts = row.first_flight.bursts.iter().map(|burst| burst.datagrams).take(4);
+        let more = if row.first_flight.bursts.len() > 4 { " …" } else { "" };
+        let spacing = row.first_flight.spacing_ms.map_or("-".into(), |spacing| format!("{spacing}"));
+        let end = row.startup_end.map_or("-".into(), |end| {
+            let reason = match end.reason {
+                Reason::Loss => "loss",
+                Reason::NoGrowth => "no growth",
+            };
+            format!("{reason} in {}: {} KB", end.round, end.window / 1000)
+        });
+        let after = row.after_idle.iter().map(|after| format!("{} ({})", after.datagrams, after.burst));
+        [
+            format!(
+                "| {name} | {} | {} | {}{more} | {spacing} | {end} | {} KB | {} |",
+                listed(row.rounds.iter().map(|round| round.datagrams)),
+                listed(row.rounds.iter().map(|round| round.bytes)),
+                listed(bursts),
+                row.most_in_flight / 1000,
+                listed(after),
+            ),
+            format!(
+                "| {name} | {} |",
+                row.transfers.iter().map(|one| format!("{:.3}", one.seconds)).collect::<Vec<_>>().join(" | ")
+            ),
+        ]
+    }
+
+    #[test]
+    fn every_measured_row_is_in_the_documentation() {
+        let page = include_str!("../../../../docs/stacks.md");
+        let rows = include_str!("../../stacks/rows.jsonl").lines();
+        let rows: Vec<Row> = rows.map(|line| serde_json::from_str(line).expect("a row")).collect();
+        let expected: Vec<_> = rows.iter().flat_map(lines).collect();
+        assert!(!rows.is_empty());
+        let missing: Vec<_> = expected.iter().filter(|line| !page.lines().any(|one| one == *line)).collect();
+        assert!(
+            missing.is_empty(),
+            "docs/stacks.md lacks:\n{}",
+            listed(missing.iter().map(|line| format!("\n{line}")))
+        );
+        for Row { identity, .. } in &rows {
+            assert!(STACKS.iter().any(|stack| stack.name == identity.stack), "{}", identity.stack);
+            // The page states one version of each stack.
+            assert!(page.contains(&format!("| {} | {} |", identity.stack, identity.version)), "{}", identity.stack);
+        }
+    }
+}
