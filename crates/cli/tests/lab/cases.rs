@@ -554,7 +554,7 @@ fn a_probe_refuses_what_is_no_server_and_no_path() {
     );
 }
 
-/// What `lab probe` prints on a path of `rtt`.
+/// Object that `lab probe` prints for a path of `rtt`.
 fn probed(rate: &str, rtt: &str, words: &[&str]) -> Value {
     let path = ["lab", "probe", "--json", "--buffer", "1 MB", "--rate", rate, "--rtt", rtt];
     let ran = Scratch::new().run(&[&path, words].concat());

@@ -81,7 +81,7 @@ impl Ends {
 
     /// Closes all connections.
     pub(super) fn close(mut self) {
-        // What cannot be sent is not needed.
+        // A datagram that cannot be sent is not needed.
         let _ = self.act(|_, connection| connection.close(now(), 0_u8.into(), Default::default()));
     }
 

@@ -81,7 +81,7 @@ enum Answer {
     Left(u64),
 }
 
-/// What an answer needs next.
+/// Next need of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The connection takes more at once.

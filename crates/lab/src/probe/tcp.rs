@@ -87,7 +87,7 @@ impl super::Connection for Client {
     fn close(self: Box<Self>) {}
 }
 
-/// What is left of a body after `read` bytes.
+/// Bytes of a body that are left after `read` bytes.
 fn body(left: u64, read: u64) -> Result<u64, String> {
     left.checked_sub(read).ok_or_else(|| "a response has more bytes than its header states".into())
 }
