@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Most bytes of a request.
 const MOST_REQUEST: usize = 1_000;
 /// Bytes that are handed over at a time, so that the first packets leave before all of a response is copied.
-const CHUNK: [u8; 64 << 10] = [0; 64 << 10];
+static CHUNK: [u8; 64 << 10] = [0; 64 << 10];
 
 /// Serves requests of one line over QUIC until `stop`, with quinn's default settings.
 pub(super) fn quinn(

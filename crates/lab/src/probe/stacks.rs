@@ -120,7 +120,11 @@ mod tests {
         for Row { identity, .. } in &rows {
             assert!(STACKS.iter().any(|stack| stack.name == identity.stack), "{}", identity.stack);
             // The page states one version of each stack.
-            assert!(page.contains(&format!("| {} | {} |", identity.stack, identity.version)), "{}", identity.stack);
+            assert!(
+                page.contains(&format!("| {} | {} |", identity.stack, identity.version)),
+                "{}",
+                identity.stack
+            );
         }
     }
 }
