@@ -52,9 +52,9 @@ pub(super) struct Options {
     /// Bottleneck buffer, such as "500 packets", "250 KB" or "1 BDP" (one bandwidth-delay product)
     #[arg(long, value_name = "SIZE", default_value = "4 BDP", allow_hyphen_values = true)]
     buffer: String,
-    /// Protocol of a program; a stack has its own
-    #[arg(long, value_enum, value_name = "PROTOCOL", default_value = "quic")]
-    protocol: ProtocolChoice,
+    /// Protocol of a program, whose default is quic; a stack has its own
+    #[arg(long, value_enum, value_name = "PROTOCOL")]
+    protocol: Option<ProtocolChoice>,
     /// Folder of installed stacks, their programs in its folder bin
     #[arg(long, value_name = "DIR", default_value = "target/stacks")]
     stacks: PathBuf,
@@ -102,6 +102,10 @@ fn server(options: &Options) -> Result<Server, Failure> {
     if more.is_empty()
         && let Some(stack) = Server::named(word, &options.stacks)
     {
+        if options.protocol.is_some() {
+            let wrong = wrong_at(option("protocol", None), format!("the stack {word} has its own protocol"));
+            return Err(wrong.expecting("--protocol beside a program alone").into());
+        }
         return stack.map_err(|missing| Failure::new(missing.to_string()));
     }
     if !is_program(word) {
@@ -112,8 +116,8 @@ fn server(options: &Options) -> Result<Server, Failure> {
         return Err(wrong.expecting(expected).near(nearest(word, names())).into());
     }
     let protocol = match options.protocol {
-        ProtocolChoice::Quic => Protocol::Quic,
-        ProtocolChoice::Tcp => Protocol::Tcp,
+        None | Some(ProtocolChoice::Quic) => Protocol::Quic,
+        Some(ProtocolChoice::Tcp) => Protocol::Tcp,
     };
     Ok(Server::command(&options.server, protocol))
 }

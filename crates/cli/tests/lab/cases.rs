@@ -547,6 +547,7 @@ fn a_probe_refuses_what_is_no_server_and_no_path() {
     refused(&["quin"], &["SERVER \"quin\": no such stack, and no such program", "did you mean", "quinn"]);
     refused(&["quinn", "--rate", "20"], &["--rate \"20\": the unit is missing"]);
     refused(&["quinn", "--rtt", "1 ms"], &["--rtt", "5 ms"]);
+    refused(&["linux", "--protocol", "tcp"], &["--protocol: the stack linux has its own protocol"]);
     let empty = scratch.path().join("empty");
     refused(
         &["quic-go", "--stacks", &empty.to_string_lossy()],
