@@ -1,6 +1,6 @@
 //! Probes of real servers: programs in the near network of a cable, and a client in the far one.
 //!
-//! A probe fetches on connections of their own, one after another: a response of each of [`SIZES`], then, for each of [`SILENCES`], two
+//! A probe fetches on connections of their own, one after another: a response of each of several sizes, then, for each of three silences, two
 //! responses with that silence between them. The emulator notes every packet, and [`firstflight_probe::row()`] makes a row of the notes.
 
 mod credentials;
@@ -33,12 +33,11 @@ pub use server::{Missing, Protocol, Server};
 pub use stacks::STACKS;
 
 /// Bytes of the responses that are the first one of their connections.
-pub const SIZES: [u64; 7] = [9_500, 12_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000];
+const SIZES: [u64; 7] = [9_500, 12_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000];
 /// Silences before a second response.
-pub const SILENCES: [Duration; 3] =
-    [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
+const SILENCES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
 /// Bytes of the response before a silence, and of the one after it.
-pub const AROUND_SILENCE: [u64; 2] = [1_000_000, 300_000];
+const AROUND_SILENCE: [u64; 2] = [1_000_000, 300_000];
 
 /// Address of the server, and of the client.
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 87, 0, 1);
