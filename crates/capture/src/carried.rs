@@ -97,10 +97,8 @@ fn ended_by_window(trace: &PacketTrace, span: &Span) -> Option<u64> {
     let last = &trace.sends[released - 1];
     // An application's write within a fiftieth of the round trip is unlikely to be chance.
     let at_once = Nanos(at.saturating_sub(begin.at).0 / 50);
-    let by_window = next.new
-        && next.at.saturating_sub(at) <= at_once
-        && last.len.is_multiple_of(trace.mss)
-        && !window_full(trace, last);
+    let by_window =
+        next.new && next.at.saturating_sub(at) <= at_once && !last.short && !window_full(trace, last);
     let pieces = &trace.pieces[trace.pieces.partition_point(|piece| piece.start < span.data.start)..];
     by_window.then(|| pieces.iter().take_while(|piece| piece.sent < at).count() as u64)
 }
@@ -121,7 +119,7 @@ pub(crate) fn first_flight_paced(trace: &PacketTrace, rtt: Nanos) -> Option<bool
     let packets = first_flight(trace);
     let first_ack = trace.acks.iter().find(|ack| ack.bytes > 0)?.at;
     let flight = trace.sends.iter().take_while(|send| send.at < first_ack);
-    let flight: Vec<_> = flight.filter(|send| send.new && send.len.is_multiple_of(trace.mss)).collect();
+    let flight: Vec<_> = flight.filter(|send| send.new && !send.short).collect();
     let (first, last) = (flight.first()?.at, flight.last()?.at);
     if trace.view != View::AtSender || rtt < LEAST_RTT || packets < FEW {
         return None;

@@ -55,6 +55,7 @@ impl Connection {
         trace.sends.first()?;
         let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
         let client = flow.ends[flow.client as usize].ip();
+        let source = flow.source;
         warnings
             .extend(left_out(&trace, start).into_iter().map(|why| format!("{sender} > {receiver}: {why}")));
         let one_sided = one_sided_handshake(flow);
@@ -70,9 +71,9 @@ impl Connection {
         let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
         let first = first_transfer(&trace).map(|trace| {
             let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
-            Box::new(Self { sender, receiver, client, vantage, observed, trace, first: None })
+            Box::new(Self { sender, receiver, client, vantage, source, observed, trace, first: None })
         });
-        Some(Self { sender, receiver, client, vantage, observed, trace, first })
+        Some(Self { sender, receiver, client, vantage, source, observed, trace, first })
     }
 }
 

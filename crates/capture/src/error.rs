@@ -71,9 +71,12 @@ pub enum Problem {
         /// Snap length, bytes.
         snap_length: u32,
     },
-    /// No packet is TCP, and some are QUIC: a sentence about these.
-    #[error("no TCP packet: {0}")]
-    OnlyQuic(String),
+    /// The file is neither a capture nor a qlog: the reason.
+    #[error("not a capture and not a qlog: {0}")]
+    NotQlog(String),
+    /// No connection of QUIC shows data and acknowledgements, and there is none of TCP.
+    #[error("no connection of QUIC shows data and acknowledgements")]
+    NoQuic,
     /// No TCP packet has a time stamp: the file has only simple packet blocks.
     #[error("the packets have no time stamps (simple packet blocks), so nothing can be inferred")]
     NoTimes,
@@ -93,7 +96,9 @@ impl Problem {
                 Some("a pcap or pcapng file, as written by tcpdump -w, dumpcap or Wireshark")
             }
             Self::Packed(_) => Some("a pcap or pcapng file, plain or compressed with gzip or zstd"),
-            Self::OnlyQuic(_) => Some("TCP connections of the same server, such as those of HTTP/2"),
+            Self::NotQlog(_) => {
+                Some("a qlog of one end, as JSON or as a JSON text sequence, or a pcap or pcapng file")
+            }
             Self::LinkType(_) => Some(SUPPORTED),
             _ => None,
         };

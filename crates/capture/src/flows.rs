@@ -9,6 +9,7 @@ use firstflight_contract::Nanos;
 use crate::copy_place::CopyPlace;
 use crate::groups::{GroupId, client};
 use crate::packet::{Flags, TcpPacket};
+use crate::quic::Source;
 use crate::side::Side;
 use crate::successor::{Arrival, OddSyns, Owner, Successor};
 use crate::syn::{Syn, Syns};
@@ -191,6 +192,10 @@ pub(crate) struct Flow {
     pub(crate) repeats: u64,
     /// SYNs that may open the next connection between the same ports.
     successor: Successor,
+    /// Source of the packets.
+    pub(crate) source: Source,
+    /// Share of the data packets of which it is open whether they arrived.
+    pub(crate) open: f64,
 }
 
 /// A packet that was added to its connection.
@@ -222,6 +227,8 @@ impl Flow {
             since_reset: [false; 2],
             repeats: 0,
             successor: Successor::default(),
+            source: Source::default(),
+            open: 0.0,
         }
     }
 
@@ -302,6 +309,7 @@ impl Flow {
         let successor = Successor::default();
         let Self { ends, sides, client, group, exchange, last, keeps, reset, since_reset, repeats, .. } =
             *self;
+        let (source, open) = (self.source, self.open);
         Self {
             ends,
             packets,
@@ -316,6 +324,8 @@ impl Flow {
             since_reset,
             repeats,
             successor,
+            source,
+            open,
         }
     }
 

@@ -1,6 +1,6 @@
-//! Captures of real TCP connections: their behaviour, and the path inferred from it.
+//! Captures of real TCP and QUIC connections: their behaviour, and the path inferred from it.
 //!
-//! [`read`] parses a pcap or pcapng file into [`Connection`]s, packet by packet; [`Reader`] reads several files as one. A
+//! [`read`] parses a pcap or pcapng file, or the qlog of an end, into [`Connection`]s, packet by packet; [`Reader`] reads several files as one. A
 //! capture of any length takes a fixed memory: what is kept for the analysis is bounded, and every connection counts for
 //! the [`Group`] of its client's network; [`bottlenecks`] divides the connections of a network. [`infer`] estimates the
 //! rate, round trip, buffer and loss of their path, each with its uncertainty or with the reason why it is
@@ -31,6 +31,7 @@ mod offered;
 mod packet;
 mod packet_trace;
 mod passes;
+mod quic;
 mod reader;
 mod reordering;
 pub mod seconds;
@@ -48,7 +49,6 @@ mod table;
 mod tap;
 mod threshold;
 mod transfers;
-mod udp;
 mod view;
 mod watch;
 mod window;
@@ -70,6 +70,8 @@ pub use crate::groups::{Group, Network};
 pub use crate::infer::{bottlenecks, infer, infer_together, weighted_quantile};
 pub use crate::observed::{Connection, FirstRoundTrip, Observed, Vantage};
 pub use crate::offered::Offered;
+pub use crate::quic::Source;
+pub use crate::quic::qlog::may_be_qlog;
 pub use crate::reader::{Capture, Counts, Next, Reader, first_packet_time};
 pub use crate::reordering::Reordering;
 pub use crate::sequence::TimeSequence;

@@ -47,7 +47,7 @@ impl Limits {
                 limits.congestion_window += between(send.at, next.at);
                 continue;
             }
-            let short = send.len % trace.mss != 0;
+            let short = send.short;
             let mut since = send.at;
             let mut full = window_full(trace, send);
             let mut idle = short;

@@ -11,6 +11,7 @@ use crate::carried::{Transfer, first_flight_paced, initial_window, transfers};
 use crate::ecn::CongestionMarks;
 use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
+use crate::quic::Source;
 use crate::reordering::Reordering;
 use crate::seconds::{self, Seconds};
 use crate::sequence::TimeSequence;
@@ -21,7 +22,7 @@ use crate::threshold::{SlowStartEnd, end_without_delay};
 use crate::view::View;
 use crate::window::Windows;
 
-/// A TCP connection that carried data; the sender is the side that sent most of it.
+/// A connection that carried data; the sender is the side that sent most of it.
 #[derive(Clone, Debug)]
 pub struct Connection {
     /// Side that sent most of the data.
@@ -32,6 +33,8 @@ pub struct Connection {
     pub client: IpAddr,
     /// Point of capture on the path.
     pub vantage: Vantage,
+    /// Source of its packets, with the transport protocol.
+    pub source: Source,
     /// Behaviour of the connection.
     pub observed: Observed,
     /// Packets, for the estimators.

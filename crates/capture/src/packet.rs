@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::quic::Header;
+
 /// A TCP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TcpPacket {
@@ -60,8 +62,8 @@ pub(crate) struct UdpPacket {
     pub(crate) to: SocketAddr,
     /// Data bytes on the wire, captured or not.
     pub(crate) payload: u32,
-    /// Whether the packet has QUIC's long header with a version of QUIC (RFC 9000, section 17.2; RFC 9369).
-    pub(crate) quic: bool,
+    /// Header, read as one of QUIC.
+    pub(crate) header: Header,
 }
 
 impl UdpPacket {
@@ -69,15 +71,9 @@ impl UdpPacket {
     pub(crate) fn new(from: IpAddr, to: IpAddr, bytes: &[u8], ip_payload: u32) -> Option<Self> {
         let (header, data) = bytes.split_first_chunk::<8>()?;
         let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-        let quic = match *data {
-            // long header, fixed bit; versions 1 and 2, and the drafts of version 1
-            [first, a, b, c, d, ..] if first & 0xc0 == 0xc0 => {
-                matches!([a, b, c, d], [0, 0, 0, 1] | [0x6b, 0x33, 0x43, 0xcf] | [0xff, 0, 0, _])
-            }
-            _ => false,
-        };
         let payload = ip_payload.checked_sub(8)?;
-        Some(Self { from: (from, port(0)).into(), to: (to, port(2)).into(), payload, quic })
+        let header = Header::of(data.get(..payload as usize).unwrap_or(data));
+        Some(Self { from: (from, port(0)).into(), to: (to, port(2)).into(), payload, header })
     }
 }
 
@@ -89,6 +85,8 @@ impl Flags {
     pub(crate) const FIN: u16 = 0x01;
     pub(crate) const SYN: u16 = 0x02;
     pub(crate) const RST: u16 = 0x04;
+    /// The end of the application's data so far, in the packets of QUIC; of TCP it is not read.
+    pub(crate) const PUSH: u16 = 0x08;
     pub(crate) const ACK: u16 = 0x10;
     pub(crate) const ECE: u16 = 0x40;
     pub(crate) const CWR: u16 = 0x80;

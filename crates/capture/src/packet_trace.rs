@@ -13,6 +13,7 @@ use firstflight_contract::Nanos;
 use crate::ecn::CongestionMarks;
 use crate::flows::{Epoch, Flow, Packet};
 use crate::numbers::Numbers;
+use crate::quic::{Source, is_full};
 use crate::segment::Segment;
 use crate::side::Side;
 use crate::view::View;
@@ -124,6 +125,8 @@ pub(crate) struct SentPacket {
     pub(crate) end: u64,
     /// Whether it carried new data, at least in part.
     pub(crate) new: bool,
+    /// Whether it ends with a partial segment, so that the application had no more data.
+    pub(crate) short: bool,
     /// Number of acknowledgements before it.
     pub(crate) acks_before: u32,
 }
@@ -163,6 +166,10 @@ pub(crate) struct PacketTrace {
     pub(crate) view: View,
     /// Resolution of the capture's clock.
     pub(crate) clock_step: Nanos,
+    /// Source of the packets.
+    pub(crate) source: Source,
+    /// Share of the data packets of which it is open whether they arrived.
+    pub(crate) open: f64,
 }
 
 /// Packets and times of a connection that contradict all others and are left out.
@@ -207,7 +214,8 @@ impl PacketTrace {
         let first = flow.end(sender).syn().map(|syn| syn + 1);
         let Some(numbers) = Numbers::new(ranges, first) else { return Self::default() };
         let Segment { payload: mss, header, assumed } = Segment::of(flow, sender);
-        let mut empty = Self { mss, header, mss_assumed: assumed, ..Self::default() };
+        let (source, open) = (flow.source, flow.open);
+        let mut empty = Self { mss, header, mss_assumed: assumed, source, open, ..Self::default() };
         let sent = data().count();
         (empty.pieces, empty.sends) = (Vec::with_capacity(sent), Vec::with_capacity(sent));
         empty.acks.reserve(flow.packets.iter().filter(|packet| packet.side != sender).count());
@@ -219,6 +227,14 @@ impl PacketTrace {
     /// Smallest round trip of a piece sent once.
     pub(crate) fn min_rtt(&self) -> Option<Nanos> {
         self.pieces.iter().filter_map(Piece::rtt).min()
+    }
+
+    /// Whether a packet with this payload is a full one. The datagrams of a connection of QUIC grow while its sender searches the path's MTU.
+    pub(crate) fn is_full(&self, payload: u32) -> bool {
+        match self.source {
+            Source::Segments => payload >= self.mss,
+            Source::Qlog | Source::Datagrams => is_full(payload, self.mss),
+        }
     }
 
     /// End of the data seen or known of.

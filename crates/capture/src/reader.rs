@@ -14,9 +14,10 @@ use crate::error::{Error, Problem};
 use crate::flows::Duplicate;
 use crate::groups::{Group, Network};
 use crate::observed::Connection;
+use crate::quic::qlog::may_be_qlog;
+use crate::quic::{Datagrams, Recorded, qlog};
 use crate::table::{Connections, Table};
 use crate::tap::Tap;
-use crate::udp::Udp;
 
 pub use crate::container::Next;
 
@@ -87,11 +88,14 @@ pub struct Counts {
     pub timeless: u64,
 }
 
-/// A capture while it is read: of one file, or of several that follow each other, such as the ring of `tcpdump -C`.
+/// A capture while it is read, or qlogs: of one file, or of several that follow each other, such as the ring of `tcpdump -C`.
 #[derive(Default)]
 pub struct Reader {
     table: Table,
-    udp: Udp,
+    datagrams: Datagrams,
+    /// Whether a file is a qlog, and the number of connections that were read from qlogs.
+    logs: bool,
+    recorded: u64,
     decoder: Decoder,
     counts: Counts,
     warnings: Vec<String>,
@@ -118,7 +122,11 @@ impl Reader {
         let mut input = open(input, name)?;
         self.decoder.begin_file(self.files.len());
         let mut file = ReadFile::new(name);
-        let ending = for_each_frame(&mut input, |frame| {
+        let head = head(&mut input).map_err(|error| failed(Failure::Io(error), name))?;
+        if may_be_qlog(head.get_ref()) {
+            return self.add_log(head.chain(&mut input), file, goes_on);
+        }
+        let ending = for_each_frame(head.chain(&mut input), |frame| {
             file.packets += 1;
             self.frame(&frame, &mut file);
             if self.counts.packets.is_multiple_of(BETWEEN_QUESTIONS) { goes_on() } else { Next::Continue }
@@ -135,6 +143,42 @@ impl Reader {
             self.warnings.extend(not_read(name, ending, input.state(), packets));
         }
         Ok(if ending == Ending::Stopped { Next::Stop } else { Next::Continue })
+    }
+
+    /// Adds the connections of a qlog.
+    fn add_log(
+        &mut self,
+        input: impl Read,
+        mut file: ReadFile,
+        goes_on: &mut dyn FnMut() -> Next,
+    ) -> Result<Next, Error> {
+        let mut stopped = false;
+        let (mut count, mut asked) = (0_u64, || {
+            stopped = stopped || goes_on() == Next::Stop;
+            !stopped
+        });
+        let mut each = || {
+            count += 1;
+            !count.is_multiple_of(BETWEEN_QUESTIONS) || asked()
+        };
+        let content = qlog::read(input, &mut each).map_err(|failure| {
+            let problem = match failure {
+                qlog::Failure::Io(error) => Problem::Unreadable(error),
+                qlog::Failure::NotQlog(why) => Problem::NotQlog(why),
+            };
+            problem.of(&file.name)
+        })?;
+        file.packets = content.events;
+        self.counts.packets += content.events;
+        let place = file.name.display();
+        self.warnings.extend(content.warnings.iter().map(|warning| format!("{place}: {warning}")));
+        self.logs = true;
+        for recorded in content.connections {
+            let first = self.table.next_number();
+            self.recorded += u64::from(self.table.add_recorded(Recorded { first, ..recorded }));
+        }
+        self.files.push(file);
+        Ok(if stopped { Next::Stop } else { Next::Continue })
     }
 
     fn frame(&mut self, frame: &Frame<'_>, file: &mut ReadFile) {
@@ -160,7 +204,7 @@ impl Reader {
                     None => file.timeless += 1,
                 }
             }
-            Content::Udp(packet) => self.udp.add(&packet),
+            Content::Udp(packet) => self.datagrams.add(frame.at, &packet, self.table.next_number()),
             Content::Fragment => {}
             Content::Passed(why) => {
                 self.counts.unknown_link += u64::from(matches!(why, Passed::Link(_)));
@@ -175,7 +219,16 @@ impl Reader {
     /// [`Error`] if there is no usable connection.
     pub fn finish(self, name: impl AsRef<Path>) -> Result<Capture, Error> {
         let name = name.as_ref();
-        let Self { mut table, udp, mut decoder, mut counts, mut warnings, mut files } = self;
+        let Self {
+            mut table,
+            datagrams,
+            logs,
+            mut recorded,
+            mut decoder,
+            mut counts,
+            mut warnings,
+            mut files,
+        } = self;
         for (number, incomplete) in decoder.take_incomplete() {
             if let Some(file) = files.get_mut(number) {
                 file.passed.add_incomplete(incomplete);
@@ -202,13 +255,15 @@ impl Reader {
         if counts.timeless == counts.tcp && counts.tcp > 0 {
             return Err(Problem::NoTimes.of(name).after(warnings));
         }
-        if counts.tcp == 0 {
-            let (problem, cut) = match (udp.quic(), passed.cut()) {
-                (Some(quic), _) => (Problem::OnlyQuic(quic), true),
-                (None, Some((packets, at, snap_length))) => {
-                    (Problem::CutOff { packets, at, snap_length }, false)
-                }
-                (None, None) => (Problem::NoTcp { packets: counts.packets, udp: udp.packets() }, true),
+        let (udp, quic) = (datagrams.packets(), datagrams.has_any());
+        for one in datagrams.finish(&mut warnings) {
+            recorded += u64::from(table.add_recorded(one));
+        }
+        if counts.tcp == 0 && recorded == 0 {
+            let (problem, cut) = match passed.cut() {
+                _ if quic || logs => (Problem::NoQuic, true),
+                Some((packets, at, snap_length)) => (Problem::CutOff { packets, at, snap_length }, false),
+                None => (Problem::NoTcp { packets: counts.packets, udp }, true),
             };
             let reasons = passed.reasons().filter(|why| cut || *why != Some(Passed::Cut));
             warnings.extend(reasons.flat_map(|why| left_out(&files, &passed, why)));
@@ -220,7 +275,6 @@ impl Reader {
         let twice = |copies: &Copies| format!("{}: {}", counted(copies.all(), TWICE), copies.places());
         let copies = |file: &ReadFile| (file.copies.all() > 0).then(|| twice(&file.copies));
         warnings.extend(by_file(&files, copies, || twice(&counts.copies)));
-        warnings.extend(udp.quic());
         let listed =
             |file: &ReadFile| file.passed.listed(&file.name.display().to_string()).collect::<Vec<_>>();
         let passed_over = files.iter().flat_map(listed).collect();
@@ -233,18 +287,30 @@ impl Reader {
     }
 }
 
-/// Time of the first packet of a capture; `None` if it has no packet, or none with a time.
+/// Time of the first packet of a capture; `None` if it has no packet, or none with a time, and of a qlog.
 ///
 /// # Errors
 /// [`Error`] if the file cannot be read or is no capture.
 pub fn first_packet_time(input: impl Read, name: impl AsRef<Path>) -> Result<Option<Nanos>, Error> {
     let name = name.as_ref();
     let mut first = None;
-    let ending = for_each_frame(open(input, name)?, |frame| {
+    let mut input = open(input, name)?;
+    let head = head(&mut input).map_err(|error| failed(Failure::Io(error), name))?;
+    if may_be_qlog(head.get_ref()) {
+        return Ok(None);
+    }
+    let ending = for_each_frame(head.chain(&mut input), |frame| {
         first = frame.at;
         if first.is_some() { Next::Stop } else { Next::Continue }
     });
     ending.map(|_| first).map_err(|failure| failed(failure, name))
+}
+
+/// The first bytes of a file.
+fn head(input: &mut impl Read) -> std::io::Result<std::io::Cursor<Vec<u8>>> {
+    let mut head = vec![];
+    input.take(64).read_to_end(&mut head)?;
+    Ok(std::io::Cursor::new(head))
 }
 
 pub(crate) fn open<R: Read>(input: R, name: &Path) -> Result<Unpacked<R>, Error> {

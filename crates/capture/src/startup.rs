@@ -104,8 +104,7 @@ fn slowed(trace: &PacketTrace, until: Nanos) -> Option<Nanos> {
         let sent = to.end - from.end;
         let acked: u64 =
             trace.acks[from.acks_before as usize..to.acks_before as usize].iter().map(|ack| ack.bytes).sum();
-        let held_back =
-            trace.sends[round..end].iter().any(|send| send.len % trace.mss != 0 || window_full(trace, send));
+        let held_back = trace.sends[round..end].iter().any(|send| send.short || window_full(trace, send));
         if !held_back && (sent as f64) < GROWTH * acked as f64 {
             return Some(stopped_growing(trace, end));
         }

@@ -393,7 +393,15 @@ mod tests {
             epoch: None,
         };
         let begin = pieces.iter().map(|(sent, _)| at(*sent)).min().unwrap_or_default();
-        let sent = SentPacket { at: begin, len: 1000, flight: 1000, end: 1000, new: true, acks_before: 0 };
+        let sent = SentPacket {
+            at: begin,
+            len: 1000,
+            flight: 1000,
+            end: 1000,
+            new: true,
+            short: false,
+            acks_before: 0,
+        };
         PacketTrace {
             pieces: pieces.iter().enumerate().map(piece).collect(),
             sends: vec![sent],

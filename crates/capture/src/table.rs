@@ -24,6 +24,7 @@ use crate::groups::{Group, GroupId, Groups};
 use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
+use crate::quic::Recorded;
 use crate::successor::{Arrival, OddSyns, Owner};
 use crate::tap::Tap;
 
@@ -156,6 +157,43 @@ impl Table {
             self.reduce();
         }
         Ok(())
+    }
+
+    /// Number of the next packet in the order of the files.
+    pub(crate) fn next_number(&self) -> u32 {
+        self.added
+    }
+
+    /// Adds a connection of QUIC, which has ended. Returns whether it carried data.
+    pub(crate) fn add_recorded(&mut self, recorded: Recorded) -> bool {
+        let first = recorded.first;
+        let Some(mut flow) = recorded.into_flow() else { return false };
+        let id = self.groups.of(flow.ends[flow.client as usize].ip());
+        let mut high = [0; 2];
+        for packet in &flow.packets {
+            let (own, peer) = (packet.side as usize, packet.side.other() as usize);
+            let new_bytes = packet.end().saturating_sub(packet.data_start().max(high[own]));
+            if packet.payload == 0 || new_bytes == 0 {
+                continue;
+            }
+            high[own] = packet.end();
+            let group = self.groups.get(id);
+            let from_client = packet.side == flow.client;
+            *(if from_client { &mut group.from_clients } else { &mut group.to_clients }) += new_bytes;
+            if let Some((side, bytes)) = flow.exchange.add(packet.side, new_bytes, packet.ack >= high[peer]) {
+                self.groups.transfer(id, side == flow.client, bytes);
+            }
+        }
+        flow.group = Some(id);
+        flow.packets.iter_mut().for_each(|packet| packet.number = first);
+        self.kept += flow.packets.len();
+        self.flows.push((State::Ended, flow));
+        self.settle((self.flows.len() - 1) as u32);
+        self.ended += 1;
+        if self.kept >= MAX_PACKETS || self.ended >= MAX_ENDED {
+            self.reduce();
+        }
+        true
     }
 
     fn begin(&mut self, packet: &TcpPacket, key: (SocketAddr, SocketAddr)) -> u32 {

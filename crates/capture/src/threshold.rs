@@ -98,7 +98,7 @@ fn points(trace: &PacketTrace) -> Vec<Point> {
         let until = send.acks_before as usize;
         delivered += trace.acks[acks..until].iter().map(|ack| ack.bytes).sum::<u64>();
         acks = until;
-        let held_back = send.len % trace.mss != 0 || window_full(trace, send);
+        let held_back = send.short || window_full(trace, send);
         points.push(Point { at: send.at, delivered, flight: send.flight, held_back });
     }
     points

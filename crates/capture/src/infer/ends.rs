@@ -12,7 +12,7 @@ fn stated(value: f64, how: impl Into<String>) -> Inferred<Estimate> {
 
 /// Payload of a full segment, bytes.
 pub(super) fn mss(traces: &[&PacketTrace]) -> Inferred<Estimate> {
-    let full = traces.iter().filter(|trace| trace.sends.iter().any(|send| send.len >= trace.mss));
+    let full = traces.iter().filter(|trace| trace.sends.iter().any(|send| trace.is_full(send.len)));
     match full.map(|trace| (trace.mss, trace.mss_assumed)).max() {
         Some((mss, true)) => {
             stated(f64::from(mss), "assumed, as on Ethernet: the capture lacks the handshake")

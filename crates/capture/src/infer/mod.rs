@@ -7,6 +7,7 @@ mod pool;
 mod rate;
 mod rtt;
 mod stats;
+mod widened;
 
 use crate::seconds::Seconds;
 use firstflight_contract::Nanos;
@@ -45,7 +46,7 @@ fn infer_pooled(mut pooled: Vec<&Connection>, mut notes: Vec<String>) -> PathEst
     }
     note_vantage(&pooled, &mut notes);
     let traces: Vec<&PacketTrace> = pooled.iter().map(|connection| &connection.trace).collect();
-    let Measured { rate, rtt, losses } = measure_pooled(&pooled, &mut notes);
+    let Measured { rate, rtt, losses } = widened::widen(measure_pooled(&pooled, &mut notes), &traces);
     PathEstimate {
         rate,
         rtt,

@@ -156,7 +156,7 @@ fn trains(gaps: &[Gap]) -> Vec<Train> {
 fn busy_gaps(traces: &[&PacketTrace]) -> Vec<Gap> {
     // a partial segment takes less time at the bottleneck, so its round trip is no measure for others
     let full = |trace: &'_ &PacketTrace| {
-        trace.pieces.iter().filter(|piece| piece.len >= trace.mss).filter_map(Piece::rtt).min()
+        trace.pieces.iter().filter(|piece| trace.is_full(piece.len)).filter_map(Piece::rtt).min()
     };
     let shortest = traces.iter().filter_map(|trace| full(trace).or_else(|| trace.min_rtt())).min();
     let min_rtt = shortest.map_or(f64::INFINITY, Seconds::as_secs_f64);

@@ -7,6 +7,7 @@ use crate::ecn::Feedback;
 use crate::flows::{Epoch, Flow, Packet};
 use crate::numbers::Numbers;
 use crate::packet::Flags;
+use crate::quic::Source;
 use crate::side::Side;
 
 /// Packets after an odd one that show whether the numbers go on from it.
@@ -209,6 +210,10 @@ impl Walk {
             flight: self.outstanding,
             end: self.trace.end(),
             new: end > known,
+            short: match self.trace.source {
+                Source::Segments => !packet.payload.is_multiple_of(self.trace.mss),
+                Source::Qlog | Source::Datagrams => packet.flags.has(Flags::PUSH),
+            },
             acks_before: self.trace.acks.len() as u32,
         });
         self.last_activity = packet.at;

@@ -1,0 +1,243 @@
+//! Connections of QUIC in the form of those of TCP, so that both have their statistics and estimates from the same code.
+//!
+//! Packets of QUIC are numbered, and a retransmission has a new number. Here each packet with data has a range of a byte stream, as a
+//! segment of TCP has; a packet that carries lost data again has the range of the lost packet. An acknowledgement of packets is then one of
+//! ranges: a cumulative one with SACK blocks. [`qlog`] reads numbers and acknowledgements from the log of an end; [`datagrams`] models them
+//! for a capture, in which they are encrypted.
+
+mod datagrams;
+mod opening;
+pub(crate) mod qlog;
+mod scoreboard;
+
+use std::net::SocketAddr;
+
+use firstflight_contract::Nanos;
+use serde::Serialize;
+
+use crate::flows::Flow;
+use crate::packet::{Blocks, Flags, TcpPacket};
+use crate::side::Side;
+use crate::tap::Tap;
+use scoreboard::Scoreboard;
+
+pub(crate) use datagrams::Datagrams;
+pub(crate) use opening::{Header, Opening};
+
+/// Source of a connection's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Packets of TCP in a capture: data and acknowledgements.
+    #[default]
+    Segments,
+    /// The qlog of one end of a QUIC connection: packets, their sizes, acknowledgements and losses.
+    Qlog,
+    /// Datagrams of an encrypted QUIC connection in a capture: their sizes and times. Acknowledgements and losses are modelled.
+    Datagrams,
+}
+
+impl Source {
+    /// Transport protocol of the connection.
+    pub const fn transport(self) -> &'static str {
+        match self {
+            Self::Segments => "tcp",
+            Self::Qlog | Self::Datagrams => "quic",
+        }
+    }
+
+    /// Word used in results.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Segments => "segments",
+            Self::Qlog => "qlog",
+            Self::Datagrams => "datagrams",
+        }
+    }
+}
+
+/// Maximum number of events of one connection that are kept.
+pub(crate) const MAX_EVENTS: usize = 1 << 20;
+
+/// Bytes of QUIC in front of and behind the data of a full packet, without the connection ID: the first byte, a packet number of 2 bytes, the
+/// tag of 16 bytes, and a STREAM frame's header with an offset below 2^30 (RFC 9000 sections 17.3.1 and 19.8, RFC 9001 section 5.3).
+const OVERHEAD: u32 = 27;
+
+/// Event of a recorded connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A packet with data was sent.
+    Sent {
+        /// Packet number.
+        number: u64,
+        /// Bytes of QUIC, from the first byte of the packet to its tag.
+        size: u32,
+        /// Place of the data, if it is known.
+        data: Option<Place>,
+    },
+    /// The other side's packets in these ranges were acknowledged: the first index in [`Recorded::ranges`], and their number.
+    Acked(u32, u32),
+    /// The other side declared its packet lost.
+    Lost(u64),
+}
+
+/// Place of a packet's first data: stream and offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) stream: u64,
+    pub(crate) offset: u64,
+}
+
+/// Events of one connection of QUIC, by their times.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) client: SocketAddr,
+    pub(crate) server: SocketAddr,
+    pub(crate) source: Source,
+    pub(crate) opening: Option<Opening>,
+    /// Length of the connection IDs in the packets of the client and of the server.
+    pub(crate) ids: [u32; 2],
+    /// Time, side that sent the packet, event. The client is [`Side::First`].
+    pub(crate) events: Vec<(Nanos, Side, Event)>,
+    /// Ranges of packet numbers, both ends included.
+    pub(crate) ranges: Vec<(u64, u64)>,
+    /// Number of the first packet in the order of the files.
+    pub(crate) first: u32,
+    /// Share of the packets of which it is open whether they arrived.
+    pub(crate) open: f64,
+}
+
+impl Recorded {
+    /// IP and UDP headers, bytes.
+    pub(crate) fn ip_udp(&self) -> u32 {
+        if self.client.is_ipv6() { 48 } else { 28 }
+    }
+
+    fn sizes(&self, side: Side) -> impl Iterator<Item = u32> + Clone {
+        self.events.iter().filter_map(move |(_, of, event)| match event {
+            Event::Sent { size, .. } if *of == side => Some(*size),
+            _ => None,
+        })
+    }
+
+    /// The connection as a flow; `None` if neither side sent data.
+    pub(crate) fn into_flow(self) -> Option<Flow> {
+        let [client, server] =
+            [Side::First, Side::Second].map(|side| self.sizes(side).map(u64::from).sum::<u64>());
+        let sender = if client >= server { Side::First } else { Side::Second };
+        let full = full(self.sizes(sender))?;
+        let header = OVERHEAD + self.ids[sender as usize];
+        let mss = full.saturating_sub(header).max(1);
+        let mut flow = self.begin(mss);
+        let ends = self.ends_of_data();
+        let mut boards = [Scoreboard::default(), Scoreboard::default()];
+        for (index, &(at, side, event)) in self.events.iter().enumerate() {
+            let (own, peer) = (side as usize, side.other() as usize);
+            match event {
+                Event::Sent { number, size, data } => {
+                    let len = size.min(full).saturating_sub(header).max(1);
+                    let (start, len) = boards[own].send(number, len, data);
+                    let ack = boards[peer].cumulative();
+                    flow.add_simulated(at, side, (start, len, header + self.ip_udp()), (ack, &[]));
+                    if let Some(packet) = flow.packets.last_mut().filter(|_| ends[index]) {
+                        packet.flags.0 |= Flags::PUSH;
+                    }
+                }
+                Event::Acked(first, count) => {
+                    let ranges = &self.ranges[first as usize..][..count as usize];
+                    let highest = boards[own].high();
+                    let mut add = |blocks: &[(u64, u64)], ack: u64| {
+                        flow.add_simulated(at, side, (highest, 0, PURE + self.ip_udp()), (ack, blocks));
+                    };
+                    let reported = boards[peer].acknowledge(ranges);
+                    for range in reported.again {
+                        add(&[range, range], boards[peer].cumulative());
+                    }
+                    add(&reported.blocks, boards[peer].cumulative());
+                }
+                Event::Lost(number) => boards[peer].lose(number),
+            }
+        }
+        (flow.sides.iter().any(|end| end.payload > 0)).then_some(flow)
+    }
+
+    /// The flow with the handshake, whose answer the third packet follows.
+    fn begin(&self, mss: u32) -> Flow {
+        let packet = |from, to, flags, ip_len| TcpPacket {
+            from,
+            to,
+            seq: 0,
+            ack: 1,
+            window: 0,
+            flags: Flags(flags),
+            payload: 0,
+            ip_len,
+            ip_id: None,
+            hops: 0,
+            timestamps: None,
+            mss: u16::try_from(mss).ok(),
+            window_scale: None,
+            sack: Blocks::default(),
+            // The receive window is not known.
+            whole: false,
+            layers: 0,
+        };
+        let (client, server) = (self.client, self.server);
+        let first = packet(client, server, Flags::SYN, PURE);
+        let mut flow = Flow::new(&first);
+        (flow.source, flow.open) = (self.source, self.open);
+        flow.packets.reserve(self.events.len() + 3);
+        if let Some(opening) = self.opening {
+            let answer = packet(server, client, Flags::SYN | Flags::ACK, opening.answer_len);
+            for (at, packet) in [(opening.opened, first), (opening.answered, answer)] {
+                // The packets of a handshake are no copies of each other.
+                let _ = flow.add(at, &packet, self.first, Tap::default());
+            }
+            flow.add_simulated(opening.confirmed, Side::First, (0, 0, PURE), (0, &[]));
+        }
+        flow
+    }
+
+    /// For each event, whether it is the end of the application's data so far: a packet that is shorter than those before it, and that no
+    /// other packet follows at once.
+    fn ends_of_data(&self) -> Vec<bool> {
+        /// Time within which a host sends the packets of one write.
+        const AT_ONCE: Nanos = Nanos::from_millis(1);
+        let mut ends = vec![false; self.events.len()];
+        let mut before: [Option<(usize, Nanos)>; 2] = [None; 2];
+        let mut recent = [[0; 16]; 2];
+        let mut count = [0; 2];
+        for (index, &(at, side, event)) in self.events.iter().enumerate() {
+            let Event::Sent { size, .. } = event else { continue };
+            let own = side as usize;
+            if let Some((short, sent)) = before[own].take() {
+                ends[short] = at.saturating_sub(sent) > AT_ONCE;
+            }
+            recent[own][count[own] % 16] = size;
+            count[own] += 1;
+            if !is_full(size, recent[own].into_iter().max().unwrap_or(0)) {
+                before[own] = Some((index, at));
+            }
+        }
+        before.into_iter().flatten().for_each(|(last, _)| ends[last] = true);
+        ends
+    }
+}
+
+/// Bytes of a datagram that only acknowledges, without IP and UDP headers.
+const PURE: u32 = 32;
+
+/// Whether a packet of this size is a full one beside others of the size `full`. Stacks begin with datagrams of 1200 bytes and probe for larger
+/// ones, up to 1472.
+pub(crate) fn is_full(size: u32, full: u32) -> bool {
+    u64::from(size) * 5 >= u64::from(full) * 4
+}
+
+/// Size of a full packet: the largest one that three packets in a hundred reach, and three at least if there are as many. Larger ones are
+/// probes of the path's MTU.
+fn full(sizes: impl Iterator<Item = u32> + Clone) -> Option<u32> {
+    let mut sizes: Vec<u32> = sizes.collect();
+    sizes.sort_unstable_by(|one, other| other.cmp(one));
+    let place = (sizes.len() / 33).max(2).min(sizes.len().checked_sub(1)?);
+    Some(sizes[place])
+}

@@ -1,0 +1,173 @@
+//! Packets of one sender as ranges of a byte stream.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::Place;
+
+/// Range of a packet, and the place of its data.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    start: u64,
+    len: u32,
+    place: Option<Place>,
+}
+
+/// Ranges that the packets of one sender have.
+#[derive(Debug, Default)]
+pub(super) struct Scoreboard {
+    /// Packets that are not acknowledged, by their numbers.
+    sent: BTreeMap<u64, Sent>,
+    /// Ranges of data that was sent and not acknowledged, by its place.
+    places: BTreeMap<Place, (u64, u32)>,
+    /// Ranges sent more than once: the number of the latest packet.
+    again: BTreeMap<u64, u64>,
+    /// Packets that were declared lost, whose data was not sent again.
+    lost: VecDeque<u64>,
+    /// End of the data sent so far.
+    high: u64,
+    /// All data before is acknowledged.
+    cumulative: u64,
+    /// Acknowledged ranges behind it.
+    beyond: BTreeMap<u64, u64>,
+}
+
+/// Ranges that an acknowledgement reports.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Reported {
+    /// New ones behind the cumulative acknowledgement.
+    pub(super) blocks: Vec<(u64, u64)>,
+    /// Ranges that had been sent again, although the first packet arrived.
+    pub(super) again: Vec<(u64, u64)>,
+}
+
+impl Scoreboard {
+    /// Most SACK blocks of a packet.
+    const MOST_BLOCKS: usize = 255;
+
+    pub(super) fn high(&self) -> u64 {
+        self.high
+    }
+
+    pub(super) fn cumulative(&self) -> u64 {
+        self.cumulative
+    }
+
+    /// Range of a packet with `len` bytes of data: offset and length. If `place` is that of data sent before and not acknowledged, or if the
+    /// places are not known and a packet was lost, the range is that of the earlier packet.
+    pub(super) fn send(&mut self, number: u64, len: u32, place: Option<Place>) -> (u64, u32) {
+        let earlier = match place {
+            Some(place) => self.places.get(&place).copied(),
+            None => self.next_lost(),
+        };
+        if let Some((start, _)) = earlier {
+            self.again.insert(start, number);
+        }
+        let (start, len) = earlier.unwrap_or_else(|| self.extend(len));
+        if let Some(place) = place {
+            self.places.insert(place, (start, len));
+        }
+        self.sent.insert(number, Sent { start, len, place });
+        (start, len)
+    }
+
+    fn extend(&mut self, len: u32) -> (u64, u32) {
+        let start = self.high;
+        self.high += u64::from(len);
+        (start, len)
+    }
+
+    fn next_lost(&mut self) -> Option<(u64, u32)> {
+        while let Some(number) = self.lost.pop_front() {
+            let Some(sent) = self.sent.get(&number) else { continue };
+            if !self.is_acknowledged(sent.start) {
+                return Some((sent.start, sent.len));
+            }
+        }
+        None
+    }
+
+    pub(super) fn lose(&mut self, number: u64) {
+        if self.sent.contains_key(&number) {
+            self.lost.push_back(number);
+        }
+    }
+
+    fn is_acknowledged(&self, start: u64) -> bool {
+        start < self.cumulative
+            || self.beyond.range(..=start).next_back().is_some_and(|(_, end)| start < *end)
+    }
+
+    /// Acknowledges the packets with numbers in these ranges, both ends included.
+    pub(super) fn acknowledge(&mut self, ranges: &[(u64, u64)]) -> Reported {
+        let mut reported = Reported::default();
+        let mut new = vec![];
+        for &(first, last) in ranges.iter().filter(|(first, last)| first <= last) {
+            let numbers: Vec<u64> = self.sent.range(first..=last).map(|(number, _)| *number).collect();
+            for number in numbers {
+                let Some(Sent { start, len, place }) = self.sent.remove(&number) else { continue };
+                let end = start + u64::from(len);
+                let latest = self.again.get(&start).copied();
+                if latest.is_some_and(|latest| latest != number) {
+                    reported.again.push((start, end));
+                }
+                if let Some(place) = place {
+                    self.places.remove(&place);
+                }
+                if !self.is_acknowledged(start) {
+                    self.beyond.insert(start, end);
+                    new.push((start, end));
+                }
+            }
+        }
+        while let Some((&start, &end)) =
+            self.beyond.first_key_value().filter(|(start, _)| **start <= self.cumulative)
+        {
+            self.cumulative = self.cumulative.max(end);
+            self.beyond.remove(&start);
+        }
+        new.retain(|(start, _)| *start >= self.cumulative);
+        new.sort_unstable();
+        for (start, end) in new {
+            match reported.blocks.last_mut() {
+                Some(block) if block.1 == start => block.1 = end,
+                _ => reported.blocks.push((start, end)),
+            }
+        }
+        reported.blocks.truncate(Self::MOST_BLOCKS);
+        reported
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(offset: u64) -> Option<Place> {
+        Some(Place { stream: 0, offset })
+    }
+
+    #[test]
+    fn a_packet_that_carries_lost_data_again_has_its_range() {
+        let mut board = Scoreboard::default();
+        assert_eq!(board.send(0, 1000, None), (0, 1000));
+        assert_eq!(board.send(1, 1000, None), (1000, 1000));
+        assert_eq!(board.send(2, 1000, None), (2000, 1000));
+        assert_eq!(board.acknowledge(&[(0, 0), (2, 2)]).blocks, [(2000, 3000)]);
+        board.lose(1);
+        assert_eq!(board.send(5, 900, None), (1000, 1000), "numbers may be left out");
+        assert_eq!(board.send(6, 1000, None), (3000, 1000), "each loss is repaired once");
+        assert_eq!(board.acknowledge(&[(5, 6)]), Reported::default());
+        assert_eq!(board.cumulative(), 4000);
+    }
+
+    #[test]
+    fn an_acknowledgement_of_both_packets_of_a_range_reports_it_again() {
+        let mut board = Scoreboard::default();
+        board.send(0, 1000, place(0));
+        board.send(1, 1000, place(1000));
+        assert_eq!(board.send(2, 1000, place(0)), (0, 1000), "the place shows the retransmission");
+        let reported = board.acknowledge(&[(0, 1)]);
+        assert_eq!(reported, Reported { blocks: vec![], again: vec![(0, 1000)] });
+        assert_eq!(board.cumulative(), 2000);
+    }
+}
