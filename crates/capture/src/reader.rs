@@ -14,7 +14,7 @@ use crate::error::{Error, Problem};
 use crate::flows::Duplicate;
 use crate::groups::{Group, Network};
 use crate::observed::Connection;
-use crate::quic::qlog::may_be_qlog;
+use crate::quic::qlog::is_json;
 use crate::quic::{Datagrams, Recorded, qlog};
 use crate::table::{Connections, Table};
 use crate::tap::Tap;
@@ -123,7 +123,7 @@ impl Reader {
         self.decoder.begin_file(self.files.len());
         let mut file = ReadFile::new(name);
         let head = head(&mut input).map_err(|error| failed(Failure::Io(error), name))?;
-        if may_be_qlog(head.get_ref()) {
+        if is_json(head.get_ref()) {
             return self.add_log(head.chain(&mut input), file, goes_on);
         }
         let ending = for_each_frame(head.chain(&mut input), |frame| {
@@ -296,7 +296,7 @@ pub fn first_packet_time(input: impl Read, name: impl AsRef<Path>) -> Result<Opt
     let mut first = None;
     let mut input = open(input, name)?;
     let head = head(&mut input).map_err(|error| failed(Failure::Io(error), name))?;
-    if may_be_qlog(head.get_ref()) {
+    if is_json(head.get_ref()) {
         return Ok(None);
     }
     let ending = for_each_frame(head.chain(&mut input), |frame| {

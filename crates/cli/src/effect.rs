@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use firstflight::{Input, Known, Simulator, files};
+use firstflight_capture::is_qlog;
 use firstflight_compare::{Connections, connections, effect, forecast};
 use firstflight_document::file;
 use firstflight_report::{bytes, count, gained, percent_magnitude, time, wrap};
@@ -95,7 +96,7 @@ fn read(path: &Path) -> Result<(Connections, Option<Input>), Failure> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             Ok((Connections { name, connections }, None))
         }
-        Some(b'{') => {
+        Some(b'{') if !is_qlog(&head) => {
             let why = "an object of JSON; results of `compare` and `run` have no times of captured transfers";
             Err(wrong_at(&place, why).expecting(expected).into())
         }

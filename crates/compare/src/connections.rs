@@ -87,6 +87,8 @@ fn row(index: usize, connection: &Connection) -> CapturedConnection {
             Vantage::Unknown => "unknown",
         }
         .into(),
+        transport: connection.source.transport().into(),
+        source: connection.source.label().into(),
         transfers: ended.collect(),
     }
 }

@@ -38,13 +38,13 @@ pub const DEFAULT_CANDIDATES: u32 = 160;
 /// Labels of the default start-up schemes that can run on `input`: a scheme that needs a signal that the flow or the host
 /// lacks is left out.
 pub fn default_startups(input: &Input, profile: Profile, host: &dyn Host) -> Vec<&'static str> {
-    let flow = input.transfer();
+    let (flow, profile) = (input.transfer(), input.profile(profile));
     let without = |set: Signals, signal: Signals| Signals(set.0 & !signal.0);
     let mut offered = host.offers();
     if !flow.map_or(profile.stack().handshake, |flow| flow.handshake) {
         offered = without(offered, Signals::HANDSHAKE);
     }
-    let rules = &input.profile(profile).stack().rules;
+    let rules = &profile.stack().rules;
     if !rules.detects_by_time() {
         offered = without(offered, Signals::RATE);
     }
@@ -64,6 +64,7 @@ pub fn default_candidates(
     host: &dyn Host,
     only_deployable: bool,
 ) -> Vec<Candidate> {
+    let profile = input.profile(profile);
     let chain = |label: &str| {
         let standalone = AnyPhase::by_label(label).is_some_and(|phase| phase.info().role == Role::Standalone);
         let chain = if standalone { label.to_owned() } else { format!("{label}+{DEFAULT_AVOIDANCE}") };

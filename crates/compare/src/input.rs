@@ -1,6 +1,6 @@
 //! Inputs of a comparison.
 
-use firstflight_capture::{Capture, read_from};
+use firstflight_capture::{Capture, is_qlog, read_from};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_document::Error;
 use firstflight_scenario::preset::{Preset, preset};
@@ -49,9 +49,12 @@ impl Input {
         loaded.scenario.flows.first().filter(|flow| flow.source == Source::Flow)
     }
 
-    /// The stack of the transfer: its own, or else `profile`.
+    /// The stack of the transfer: its own, or else `profile`; for a capture of QUIC one that speaks QUIC.
     pub fn profile(&self, profile: Profile) -> Profile {
-        self.transfer().map_or(profile, |flow| flow.profile)
+        match self {
+            Self::Capture { capture, .. } => profile_of(capture, profile),
+            _ => self.transfer().map_or(profile, |flow| flow.profile),
+        }
     }
 
     /// The preset of this name.
@@ -152,7 +155,15 @@ impl From<&Scenario> for Input {
     }
 }
 
-/// Whether these are the first bytes of a pcapng file, of a pcap file of either byte order with micro- or nanoseconds, or
+/// The profile that stands for the stack of a capture: `profile`, unless the connection with most data is of QUIC and `profile` does not
+/// speak QUIC. Packets do not name their stack; quinn's then stands for it.
+fn profile_of(capture: &Capture, profile: Profile) -> Profile {
+    let largest = capture.connections.iter().max_by_key(|connection| connection.observed.bytes);
+    let quic = largest.is_some_and(|connection| connection.source.transport() == "quic");
+    if quic && !profile.stack().is_quic() { Profile::Quinn } else { profile }
+}
+
+/// Whether these are the first bytes of a pcapng file, of a pcap file of either byte order with micro- or nanoseconds, of a qlog, or
 /// of one that is compressed with gzip or zstd.
 pub fn is_capture(head: &[u8]) -> bool {
     const MAGIC: [[u8; 4]; 5] = [
@@ -164,5 +175,6 @@ pub fn is_capture(head: &[u8]) -> bool {
     ];
     const COMPRESSED: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd]];
     MAGIC.iter().any(|magic| head.starts_with(magic))
+        || is_qlog(head)
         || COMPRESSED.iter().any(|magic| head.starts_with(magic))
 }

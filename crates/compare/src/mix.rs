@@ -169,7 +169,7 @@ impl<'a> Mix<'a> {
             runs.iter().map(|(at, scheme, runs)| Cell { scheme, size: at.size, runs }).collect();
         let departures: BTreeMap<u64, f64> =
             sizes.iter().map(|at| (at.size, self.departure(&at.drawn))).collect();
-        let references = References::of(request, request.profile);
+        let references = References::of(request, request.stack());
         let differences =
             Differences::of(&cells, references, &self.uncertain_fields(), departures, request.seed);
         let no_answer = self.no_answer();
@@ -185,7 +185,7 @@ impl<'a> Mix<'a> {
         let facts = Facts {
             weights: &weights,
             routes: &self.routes(),
-            profile: request.profile,
+            profile: request.stack(),
             origin: Origin::Captured,
             departure: self.measured_departure(),
             unknown: &[],
@@ -317,7 +317,7 @@ impl<'a> Mix<'a> {
         let request = self.request;
         let Some(limit) = request.limits.most_harm().filter(|_| request.harm) else { return };
         let all: Vec<u64> = sizes.iter().map(|at| at.size).collect();
-        let contests = contests(rows, &all, question, (weights, request.profile));
+        let contests = contests(rows, &all, question, (weights, request.stack()));
         let outcomes = self.outcomes.iter_mut().enumerate().filter(|(_, it)| it.usable().is_some());
         let parts = outcomes.filter_map(|(place, outcome)| {
             let Measured { subject, bystanders, .. } = outcome.measured.as_mut().ok()?;
@@ -349,7 +349,7 @@ impl<'a> Mix<'a> {
         Costs {
             harm: harm(&harms),
             risks: risks(&of_networks),
-            how: how_on(&self.request.schemes[place], &self.routes(), self.request.profile),
+            how: how_on(&self.request.schemes[place], &self.routes(), self.request.stack()),
         }
     }
 

@@ -77,10 +77,15 @@ impl Request {
     /// # Errors
     /// If a label is no scheme, or there is no such setting.
     pub fn schemes(mut self, chains: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, Error> {
-        let (known, profile) = (Schemes::built_in(), self.input.profile(self.profile));
+        let (known, profile) = (Schemes::built_in(), self.stack());
         let parse = |chain: &str| Candidate::parse_on(chain, &known, profile);
         self.schemes = chains.into_iter().map(|chain| parse(chain.as_ref())).collect::<Result<_, _>>()?;
         Ok(self)
+    }
+
+    /// Stack of the transfers: [`Input::profile`].
+    pub(crate) fn stack(&self) -> Profile {
+        self.input.profile(self.profile)
     }
 
     /// The sizes in ascending order, each once.

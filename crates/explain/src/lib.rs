@@ -132,7 +132,8 @@ impl Explanation {
         if targets.is_empty() {
             return None;
         }
-        let senders = senders::senders(&thresholds(&targets));
+        let quic = question.base.flows[0].profile.stack().is_quic();
+        let senders = senders::senders(&thresholds(&targets), quic);
         let (host, base, seed) = (question.host, question.base, question.seed);
         let first = question.candidates as usize;
         let search = Search { host, base, anchors, targets: &targets, schemes: &senders, seed, first };

@@ -40,6 +40,11 @@ object! {
         retransmitted_packets: u64 ["packets"],
         /// Point of capture on the path: `sender`, `receiver`, `middle` or `unknown`.
         captured_at: String,
+        /// Transport protocol: `tcp` or `quic`.
+        transport: String,
+        /// Source of the packets: `segments` of TCP, the `qlog` of one end of QUIC, or the `datagrams` of encrypted QUIC, whose acknowledgements
+        /// and losses are modelled.
+        source: String,
         /// Transfers of the sender that the capture shows to the end, in order.
         transfers: Vec<CapturedTransfer> => nested,
     }

@@ -30,6 +30,11 @@ fn watch(bytes: &[u8]) {
 
 fn run(bytes: &[u8]) {
     watch(bytes);
+    check(bytes);
+}
+
+/// Reads the bytes and infers the path.
+pub(crate) fn check(bytes: &[u8]) {
     let capture = match read_from(bytes, "fuzz") {
         Ok(capture) => capture,
         Err(error) => return refused(error),

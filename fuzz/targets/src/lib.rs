@@ -27,6 +27,7 @@ mod link_rates;
 mod link_trace;
 mod mutate;
 pub mod page;
+mod qlog;
 mod results;
 mod scenario;
 mod scratch;
@@ -84,6 +85,7 @@ pub const TARGETS: &[Target] = &[
     grid::TARGET,
     link_rates::TARGET,
     link_trace::TARGET,
+    qlog::TARGET,
     results::TARGET,
     scenario::TARGET,
     script::TARGET,

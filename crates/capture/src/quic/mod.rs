@@ -81,11 +81,13 @@ pub(crate) enum Event {
     Lost(u64),
 }
 
-/// Place of a packet's first data: stream and offset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Place of a packet's last data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    pub(crate) stream: u64,
-    pub(crate) offset: u64,
+    /// Stream and offset of its first byte.
+    pub(crate) first: (u64, u64),
+    /// Bytes.
+    pub(crate) len: u64,
 }
 
 /// Events of one connection of QUIC, by their times.

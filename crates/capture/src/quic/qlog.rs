@@ -23,11 +23,22 @@ const LONGEST: u64 = 4 << 20;
 /// Maximum number of connections of one file.
 const MAX_LOGS: usize = 1 << 12;
 
-/// Whether a file with these first bytes may be a qlog: a JSON object, or a JSON text sequence.
-pub fn may_be_qlog(head: &[u8]) -> bool {
+/// Whether these are the first bytes of a qlog: those of a JSON text sequence, or of a JSON object that names qlog. The name stands within the
+/// first hundred bytes of the logs of most stacks.
+pub fn is_qlog(head: &[u8]) -> bool {
+    let named = || head.windows(4).any(|word| word == b"qlog");
+    is_json(head) && (first_byte(head) == Some(RECORD) || named())
+}
+
+/// Whether these are the first bytes of a JSON object, or of a JSON text sequence.
+pub(crate) fn is_json(head: &[u8]) -> bool {
+    matches!(first_byte(head), Some(RECORD | b'{'))
+}
+
+/// First byte behind a byte order mark and white space.
+fn first_byte(head: &[u8]) -> Option<u8> {
     let head = head.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(head);
-    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
-    matches!(first, Some(&(RECORD | b'{')))
+    head.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
 
 /// Content of a file.
@@ -52,7 +63,7 @@ pub(crate) fn read(input: impl Read, goes_on: &mut dyn FnMut() -> bool) -> Resul
     let mut input = BufReader::new(input);
     let mut logs = Logs { goes_on, ..Logs::new(&mut || true) };
     let head = input.fill_buf().map_err(Failure::Io)?;
-    let sequence = head.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&RECORD);
+    let sequence = first_byte(head) == Some(RECORD);
     if head.starts_with(&[0xef, 0xbb, 0xbf]) {
         input.consume(3);
     }
@@ -527,19 +538,20 @@ impl Log {
         let place = |(frame, kind): (&Value, &str)| {
             let field = |name: &str| frame.get(name).and_then(integer);
             match kind {
-                "stream" => Some(
-                    field("stream_id")
-                        .or(field("id"))
-                        .zip(field("offset"))
-                        .map(|(stream, offset)| Place { stream, offset }),
-                ),
+                "stream" => {
+                    let first = field("stream_id").or(field("id")).zip(field("offset"));
+                    let raw = frame.get("raw").unwrap_or(&nothing);
+                    let len = field("length").or_else(|| of(&[(raw, "payload_length"), (raw, "length")]));
+                    Some(first.map(|first| Place { first, len: len.unwrap_or(1) }))
+                }
                 // Datagrams are not sent again.
-                "datagram" => Some(number.map(|offset| Place { stream: u64::MAX, offset })),
+                "datagram" => Some(number.map(|number| Place { first: (u64::MAX, number), len: 1 })),
                 _ => None,
             }
         };
         let carries = match frames {
-            Some(_) => kinds().find_map(place),
+            // Behind the rest of lost data stands what comes next.
+            Some(_) => kinds().filter_map(place).last(),
             None => size.filter(|size| *size >= LEAST_DATA).map(|_| None),
         };
         match (carries, number, size) {

@@ -18,7 +18,7 @@ pub(super) struct Scoreboard {
     /// Packets that are not acknowledged, by their numbers.
     sent: BTreeMap<u64, Sent>,
     /// Ranges of data that was sent and not acknowledged, by its place.
-    places: BTreeMap<Place, (u64, u32)>,
+    places: BTreeMap<(u64, u64), (Place, (u64, u32))>,
     /// Ranges sent more than once: the number of the latest packet.
     again: BTreeMap<u64, u64>,
     /// Packets that were declared lost, whose data was not sent again.
@@ -56,7 +56,7 @@ impl Scoreboard {
     /// places are not known and a packet was lost, the range is that of the earlier packet.
     pub(super) fn send(&mut self, number: u64, len: u32, place: Option<Place>) -> (u64, u32) {
         let earlier = match place {
-            Some(place) => self.places.get(&place).copied(),
+            Some(place) => self.earlier(place),
             None => self.next_lost(),
         };
         if let Some((start, _)) = earlier {
@@ -64,10 +64,18 @@ impl Scoreboard {
         }
         let (start, len) = earlier.unwrap_or_else(|| self.extend(len));
         if let Some(place) = place {
-            self.places.insert(place, (start, len));
+            self.places.entry(place.first).or_insert((place, (start, len)));
         }
         self.sent.insert(number, Sent { start, len, place });
         (start, len)
+    }
+
+    /// Range of the packet that carried the first byte of `place` before and is not acknowledged. A sender may divide lost data anew.
+    fn earlier(&self, place: Place) -> Option<(u64, u32)> {
+        let (_, (earlier, range)) = self.places.range(..=place.first).next_back()?;
+        let (stream, begin) = earlier.first;
+        let within = stream == place.first.0 && place.first.1 < begin.saturating_add(earlier.len.max(1));
+        within.then_some(*range)
     }
 
     fn extend(&mut self, len: u32) -> (u64, u32) {
@@ -111,7 +119,7 @@ impl Scoreboard {
                     reported.again.push((start, end));
                 }
                 if let Some(place) = place {
-                    self.places.remove(&place);
+                    self.places.remove(&place.first);
                 }
                 if !self.is_acknowledged(start) {
                     self.beyond.insert(start, end);
@@ -143,7 +151,7 @@ mod tests {
     use super::*;
 
     fn place(offset: u64) -> Option<Place> {
-        Some(Place { stream: 0, offset })
+        Some(Place { first: (0, offset), len: 1000 })
     }
 
     #[test]
@@ -169,5 +177,15 @@ mod tests {
         let reported = board.acknowledge(&[(0, 1)]);
         assert_eq!(reported, Reported { blocks: vec![], again: vec![(0, 1000)] });
         assert_eq!(board.cumulative(), 2000);
+    }
+
+    #[test]
+    fn lost_data_may_be_divided_anew() {
+        let mut board = Scoreboard::default();
+        for number in 0..3 {
+            board.send(number, 1000, place(1000 * number));
+        }
+        assert_eq!(board.send(3, 1000, place(1900)), (1000, 1000), "a byte of the second packet");
+        assert_eq!(board.send(4, 1000, place(3000)), (3000, 1000), "new data");
     }
 }

@@ -43,7 +43,7 @@ fn gains(
     progress: &dyn Progress,
 ) -> Result<Vec<Option<f64>>, String> {
     let mut request = Request::of(input);
-    let own = Candidate::from(present(request.profile));
+    let own = Candidate::from(present(request.stack()));
     let set =
         Candidate { settings: Settings { initial_window: Some(window), ..own.settings }, ..own.clone() };
     let label = set.label();

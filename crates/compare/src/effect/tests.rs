@@ -27,6 +27,8 @@ fn connection(window: u64, rtt_ms: f64, transfers: Vec<CapturedTransfer>) -> Cap
         packets: 100,
         retransmitted_packets: 0,
         captured_at: "sender".into(),
+        transport: "tcp".into(),
+        source: "segments".into(),
         transfers,
     }
 }

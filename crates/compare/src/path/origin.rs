@@ -155,7 +155,7 @@ impl<'a> Subject<'a> {
     ) -> Result<Self, Error> {
         let mut path = inferred_path(inferred, file);
         overrule(&mut path, known);
-        let header = request.profile.stack().header;
+        let header = request.stack().stack().header;
         let mss = path.mss_bytes.map_or(1500 - header, |mss| mss as u32).clamp(64, 65_000);
         let packet = mss + header;
         // The simulated full packet must take as long as the captured one, whatever its headers.
@@ -335,7 +335,7 @@ fn with_transfer(scenario: &Scenario, places: &Places, request: &Request) -> Res
     };
     let name = std::iter::once("transfer".to_owned()).chain((2..).map(|number| format!("transfer{number}")));
     let name = name.into_iter().find(|name| !taken(name)).expect("a scenario has a limited number of names");
-    let flow = Flow::new().name(name).profile(request.profile).size(Amount::Bytes(request.sizes[0]));
+    let flow = Flow::new().name(name).profile(request.stack()).size(Amount::Bytes(request.sizes[0]));
     scenario.to_builder().flow(flow).build()
 }
 

@@ -32,8 +32,11 @@ fn has_name_of_one(path: &Path) -> bool {
     let packed = [".gz", ".zst", ".xz", ".bz2", ".lz4", ".zip"];
     let name = packed.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    rings::CAPTURES.iter().any(|end| name.ends_with(end))
+    rings::CAPTURES.iter().chain(&LOGS).any(|end| name.ends_with(end))
 }
+
+/// Endings of qlogs.
+const LOGS: [&str; 2] = [".qlog", ".sqlog"];
 
 /// Files to read as one capture.
 #[derive(Debug, Default)]
@@ -144,7 +147,7 @@ pub fn names_captures(path: &Path) -> io::Result<bool> {
         return Ok(true);
     }
     let file = file::open(path)?;
-    Ok(has_name_of_one(path) || unpacked_head(file, 4).map_or(true, |head| is_capture(&head)))
+    Ok(has_name_of_one(path) || unpacked_head(file, 512).map_or(true, |head| is_capture(&head)))
 }
 
 /// Reads the captures `named` as one: files, folders of captures, the files of a ring by the name that they were made from, or `-` for
