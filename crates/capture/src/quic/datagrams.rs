@@ -251,7 +251,7 @@ impl Seen {
 }
 
 /// Share of the packets whose acknowledgement may be another one than the model's, without any sign of loss.
-const LEAST_OPEN: f64 = 0.03;
+const LEAST_OPEN: f64 = 0.05;
 /// Share of the packets taken as lost of which it is open whether others were lost too. The receiver limits the ranges that it reports.
 const LOST_OPEN: f64 = 0.5;
 
