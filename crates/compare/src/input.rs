@@ -178,3 +178,18 @@ pub fn is_capture(head: &[u8]) -> bool {
         || is_qlog(head)
         || COMPRESSED.iter().any(|magic| head.starts_with(magic))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_of_quic_stands_for_the_sender_of_a_qlog() {
+        let log = include_bytes!("../../../fuzz/corpus/qlog/sequence");
+        assert!(is_capture(log) && !is_capture(br#"{"ts":1728568536.25,"size":5}"#));
+        let input = Input::from_bytes(log, "sequence").expect("a qlog");
+        assert_eq!(input.profile(Profile::Linux), Profile::Quinn);
+        let path = firstflight_capture::read_from(&log[..], "sequence").expect("a qlog").connections;
+        assert_eq!(path[0].source.label(), "qlog");
+    }
+}

@@ -551,7 +551,7 @@ impl Log {
         };
         let carries = match frames {
             // Behind the rest of lost data stands what comes next.
-            Some(_) => kinds().filter_map(place).last(),
+            Some(_) => kinds().rev().find_map(place),
             None => size.filter(|size| *size >= LEAST_DATA).map(|_| None),
         };
         match (carries, number, size) {
