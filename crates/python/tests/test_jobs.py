@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 import firstflight as ff
+from programs import OWN_SCHEME
 
 FLOW = {"size": "3 MB"}
 SCENARIO = ff.Scenario("lte", flow=[FLOW])
@@ -24,16 +25,7 @@ ENDLESS = {
     "scheme": 'ff.run(ff.Scenario("lte", flow=[{"size": "3 MB"}]), schemes=Own, replications=100000)',
 }
 
-PROGRAM = """
-import firstflight as ff
-
-class Own:
-    label = "own"
-    def on_ack(self, ack, control):
-        return ff.slow_start(ack, control)
-    def on_congestion(self, event, control):
-        return event.trigger
-
+PROGRAM = OWN_SCHEME + """
 first = True
 def shown(what, done, total):
     global first

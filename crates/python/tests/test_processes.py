@@ -9,22 +9,15 @@ from typing import Any
 import pytest
 
 import firstflight as ff
+from programs import OWN_SCHEME
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 CAPTURE = REPOSITORY / "crates/capture/testdata/p1-reno-1000KB.pcap"
 
 # A process uses the library, forks, and uses it again in the fork; the parent then works on. An alarm ends either after a minute.
-FORKS = """
-import multiprocessing, signal, sys
+FORKS = OWN_SCHEME + """
+import multiprocessing, signal
 from concurrent.futures import ProcessPoolExecutor
-import firstflight as ff
-
-class Own:
-    label = "own"
-    def on_ack(self, ack, control):
-        return ff.slow_start(ack, control)
-    def on_congestion(self, event, control):
-        return event.trigger
 
 def work(what):
     signal.alarm(60)
