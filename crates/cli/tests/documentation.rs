@@ -1,6 +1,6 @@
 //! The documentation as a whole: its order of pages, and its links.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,4 +57,128 @@ fn links_between_pages_lead_somewhere() {
         }
     }
     assert!(count > 100, "{count} links");
+}
+
+/// A package of the workspace: its folder, by its name.
+fn packages(root: &Path) -> BTreeMap<String, PathBuf> {
+    let mut all = BTreeMap::new();
+    let mut folders =
+        vec![root.join("crates"), root.join("examples"), root.join("fuzz/targets"), root.join("research")];
+    while let Some(folder) = folders.pop() {
+        if let Ok(text) = fs::read_to_string(folder.join("Cargo.toml")) {
+            let manifest: toml::Table = text.parse().expect("a manifest");
+            all.insert(manifest["package"]["name"].as_str().expect("a name").to_owned(), folder.clone());
+        }
+        let below = fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        folders.extend(
+            below.filter(|path| path.is_dir() && !path.ends_with("src") && !path.ends_with("testdata")),
+        );
+    }
+    all
+}
+
+/// Whether a package has a target of this kind: `test`, `bin`, `example` or `bench`.
+fn has_target(folder: &Path, kind: &str, name: &str) -> bool {
+    let text = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+    let manifest: toml::Table = text.parse().expect("a manifest");
+    let declared = manifest.get(kind).and_then(|it| it.as_array()).into_iter().flatten();
+    let place = folder.join(match kind {
+        "test" => "tests",
+        "bin" => "src/bin",
+        "example" => "examples",
+        _ => "benches",
+    });
+    declared.filter_map(|it| it.get("name")?.as_str()).any(|it| it == name)
+        || place.join(format!("{name}.rs")).exists()
+        || place.join(name).join("main.rs").exists()
+}
+
+/// The sources of a package.
+fn sources(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.fold(String::new(), |all, entry| match entry.extension() {
+        _ if entry.is_dir() => all + &sources(&entry),
+        // The name of a file is that of its module.
+        Some(extension) if extension == "rs" => {
+            let module = entry.file_stem().expect("a name").to_string_lossy().into_owned();
+            all + "mod " + &module + ";\n" + &fs::read_to_string(&entry).expect("a source")
+        }
+        _ => all,
+    })
+}
+
+/// The commands of cargo in a page, each to the end of its line or of its code.
+fn cargo_commands(text: &str) -> impl Iterator<Item = &str> {
+    let commands = text.lines().flat_map(|line| line.match_indices("cargo ").map(|(at, _)| &line[at..]));
+    commands.map(|rest| rest.split(['`', '|', '>', '#', ';', '&']).next().unwrap_or_default())
+}
+
+#[test]
+fn commands_of_cargo_name_packages_targets_and_tests_that_exist() {
+    let root = root();
+    let packages = packages(&root);
+    let mut all = pages(&root.join("docs"));
+    all.extend(pages(&root.join("papers")));
+    all.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|page| root.join(page)));
+    let (mut targets, mut tests) = (0, 0);
+    for page in all {
+        let text = fs::read_to_string(&page).expect("a page");
+        for command in cargo_commands(&text) {
+            let at = format!("{}: {command}", page.display());
+            let mut words = command.split_whitespace().skip(1);
+            let is_test = words.next() == Some("test");
+            let (mut folder, mut filters) = (None, vec![]);
+            while let Some(word) = words.next() {
+                match word {
+                    "-p" | "--package" => {
+                        let package = words.next().unwrap_or_default();
+                        let found = packages.get(package);
+                        folder = Some(found.unwrap_or_else(|| panic!("{at}: no package {package}")));
+                    }
+                    "--test" | "--bin" | "--example" | "--bench" => {
+                        let (kind, target) = (&word[2..], words.next().unwrap_or_default());
+                        let has = |folder: &PathBuf| has_target(folder, kind, target);
+                        let found = folder.map_or_else(|| packages.values().any(has), has);
+                        assert!(found, "{at}: no {kind} {target}");
+                        targets += 1;
+                    }
+                    "--profile" | "--features" => _ = words.next(),
+                    // The words after it are of the program.
+                    "--" if !is_test => break,
+                    _ if word.starts_with('-') => {}
+                    _ => filters.push(word),
+                }
+            }
+            let Some(folder) = folder.filter(|_| is_test && !filters.is_empty()) else { continue };
+            let sources = sources(folder);
+            for part in filters.iter().flat_map(|filter| filter.split("::")).filter(|part| !part.is_empty()) {
+                let mut functions = sources.lines().filter(|line| line.trim_start().starts_with("fn "));
+                let found =
+                    sources.contains(&format!("mod {part}")) || functions.any(|line| line.contains(part));
+                assert!(found, "{at}: no test has {part} in its name");
+                tests += 1;
+            }
+        }
+    }
+    assert!(targets > 50 && tests > 30, "{targets} targets, {tests} tests");
+}
+
+#[test]
+fn installations_with_pip_name_extras_that_the_package_has() {
+    let root = root();
+    let manifest = fs::read_to_string(root.join("crates/python/pyproject.toml")).expect("a manifest");
+    let manifest: toml::Table = manifest.parse().expect("TOML");
+    let extras = manifest["project"]["optional-dependencies"].as_table().expect("extras");
+    let mut named = BTreeSet::new();
+    for page in pages(&root.join("docs")).into_iter().chain([root.join("docs/notebooks/first-steps.ipynb")]) {
+        let text = fs::read_to_string(&page).expect("a page");
+        for rest in text.split("firstflight[").skip(1) {
+            let list = rest.split(']').next().unwrap_or_default();
+            for extra in list.split(',') {
+                assert!(extras.contains_key(extra), "{}: no extra {extra}", page.display());
+                named.insert(extra.to_owned());
+            }
+        }
+    }
+    assert!(named.contains("plot") && named.contains("dask"), "{named:?}");
 }
