@@ -79,6 +79,7 @@ impl Page {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             page.call(&format!("{domain}.enable"), json!({}));
         }
+        page.call("Page.setLifecycleEventsEnabled", json!({ "enabled": true }));
         page.resize(1280, 1000);
         Some(page)
     }
@@ -96,29 +97,32 @@ impl Page {
 
     /// Opens a file as its reader sees it, and waits until the page is ready or has reported an error.
     pub(crate) fn open_folded(&mut self, file: &Path) {
-        self.open_until(
-            file,
-            "const { ready, error } = document.documentElement.dataset; return ready === 'true' || error",
+        self.open_still(file);
+        self.evaluate(
+            "new Promise((go) => {
+                const root = document.documentElement;
+                const look = () => { if (root.dataset.ready === 'true' || root.dataset.error) go(true); };
+                new MutationObserver(look).observe(root, { attributes: true });
+                look();
+            })",
         );
     }
 
-    /// Opens a file without scripts and waits until it is loaded.
+    /// Opens a file and waits until it is loaded, with the scripts of its text.
     pub(crate) fn open_still(&mut self, file: &Path) {
-        self.evaluate("window.old = true");
-        self.open_until(file, "return !window.old && document.readyState === 'complete'");
-    }
-
-    fn open_until(&mut self, file: &Path, ready: &str) {
-        self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
-        // The expression runs in the old document until the new one is loaded, hence the retries.
-        for _ in 0..200 {
-            let state =
-                format!("new Promise((go) => setTimeout(() => go(Boolean((() => {{ {ready} }})())), 50))");
-            if self.evaluate(&state) == true {
-                return;
-            }
+        let url = format!("file://{}", file.display());
+        let opened = self.call("Page.navigate", json!({ "url": url }));
+        let loader = opened["loaderId"].as_str().expect("another document").to_owned();
+        // Events of the document before have another loader.
+        let loaded = |event: &Value| {
+            event["method"] == "Page.lifecycleEvent"
+                && event["params"]["loaderId"] == *loader
+                && event["params"]["name"] == "load"
+        };
+        while !self.events.iter().any(loaded) {
+            let event = self.next("Page.navigate");
+            self.events.push(event);
         }
-        panic!("the page never became ready; it reported {:#?}", self.events);
     }
 
     /// Value of a JavaScript expression; promises are awaited.
@@ -185,14 +189,20 @@ impl Page {
         bytes.push(0);
         self.to.write_all(&bytes).expect("the browser reads its pipe");
         loop {
-            let answer =
-                self.from.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("no answer to {method}: {e}"));
+            let answer = self.next(method);
             if answer["id"] == id {
                 assert!(answer.get("error").is_none(), "{method}: {answer:#}");
                 return answer["result"].clone();
             }
             self.events.push(answer);
         }
+    }
+
+    /// The next message of the browser after the command `method`.
+    fn next(&self, method: &str) -> Value {
+        self.from
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|e| panic!("no answer to {method}: {e}; events: {:#?}", self.events))
     }
 }
 
