@@ -152,11 +152,7 @@ impl Cli {
                 Files::Scenario => schema_text(&schema::schema()),
                 Files::Grid => firstflight::sweep::schema_text(),
             }),
-            Command::Completions(Completions { shell }) => {
-                let mut script = vec![];
-                clap_complete::generate(shell, &mut completed(shell), "firstflight", &mut script);
-                output::print(&String::from_utf8_lossy(&script))
-            }
+            Command::Completions(Completions { shell }) => output::print(&completions(shell)),
             Command::Manual(Manual { folder }) => {
                 let mut command = Self::command().disable_help_subcommand(true);
                 command.build();
@@ -183,19 +179,49 @@ fn manual(command: clap::Command, folder: &Path) -> io::Result<()> {
     fs::write(folder.join(page.get_filename()), text)
 }
 
-/// The commands for the completions of a shell. In bash, arguments that may be path presets have their names: its script
-/// offers files if no name fits. The scripts of other shells would offer no files beside the names: they offer files.
-fn completed(shell: Shell) -> clap::Command {
+/// The completions of a shell. An argument of `compare` is a path preset or a file.
+fn completions(shell: Shell) -> String {
     let mut command = Cli::command();
-    if shell == Shell::Bash {
-        for (of, argument) in [("compare", "inputs"), ("presets", "name")] {
-            let names = PossibleValuesParser::new(PRESETS.iter().map(|preset| preset.name));
-            let place = command.find_subcommand_mut(of).expect("the command is declared");
-            *place = std::mem::take(place).mut_arg(argument, |arg| arg.value_parser(names));
-        }
-    } else {
-        let place = command.find_subcommand_mut("compare").expect("the command is declared");
-        *place = std::mem::take(place).mut_arg("inputs", |arg| arg.value_hint(ValueHint::AnyPath));
+    let names = || PRESETS.iter().map(|preset| preset.name);
+    let mut change = |of: &str, argument: &str, change: &dyn Fn(clap::Arg) -> clap::Arg| {
+        let place = command.find_subcommand_mut(of).expect("the command is declared");
+        *place = std::mem::take(place).mut_arg(argument, change);
+    };
+    let named = |argument: clap::Arg| argument.value_parser(PossibleValuesParser::new(names()));
+    change("presets", "name", &named);
+    // The script of bash offers files if no name fits; those of other shells would offer none beside names.
+    match shell {
+        Shell::Bash => change("compare", "inputs", &named),
+        _ => change("compare", "inputs", &|argument| argument.value_hint(ValueHint::AnyPath)),
     }
-    command
+    let mut script = vec![];
+    clap_complete::generate(shell, &mut command, "firstflight", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    let list = names().collect::<Vec<_>>().join(" ");
+    match shell {
+        Shell::Zsh => zsh_with_presets(&script, &list),
+        // The script has nothing for arguments without an option, for which fish offers files.
+        Shell::Fish => {
+            let on = |command: &str, more: &str| {
+                format!(
+                    "complete -c firstflight -n \"__fish_firstflight_using_subcommand {command}\" {more}-a \"{list}\" -d 'Path preset'\n"
+                )
+            };
+            script + &on("compare", "") + &on("presets", "-f ")
+        }
+        _ => script,
+    }
+}
+
+/// The script of zsh with a function for the inputs of `compare`: the presets of `list`, and files.
+fn zsh_with_presets(script: &str, list: &str) -> String {
+    const FUNCTION: &str = "_firstflight_inputs";
+    let lines = script.lines().map(|line| match line.strip_suffix(":_files' \\") {
+        Some(argument) if argument.starts_with("'*::inputs ") => format!("{argument}:{FUNCTION}' \\\n"),
+        _ => format!("{line}\n"),
+    });
+    let function = format!(
+        "{FUNCTION}() {{\n    _alternative 'presets:path preset:({list})' 'files:file:_files'\n}}\n\n_firstflight() {{\n"
+    );
+    lines.collect::<String>().replacen("_firstflight() {\n", &function, 1)
 }

@@ -359,6 +359,33 @@ fn bash_completes_names_of_presets_and_falls_back_to_files() {
 }
 
 #[test]
+fn zsh_and_fish_complete_names_of_presets_beside_files() {
+    let scratch = Scratch::new();
+    let presets = scratch.run(&["presets", "--json"]).json();
+    let names: Vec<&str> =
+        presets.as_array().expect("presets").iter().map(|it| it["name"].as_str().expect("a name")).collect();
+    let names = names.join(" ");
+    let zsh = scratch.run(&["completions", "zsh"]).out;
+    let function = format!(
+        "_firstflight_inputs() {{\n    _alternative 'presets:path preset:({names})' 'files:file:_files'\n}}\n"
+    );
+    // Defined before the script's last lines call the completion.
+    assert!(
+        zsh.find(&function).expect("the function") < zsh.find("\n_firstflight() {").expect("the completion")
+    );
+    let inputs = zsh.lines().filter(|line| line.contains("'*::inputs ")).collect::<Vec<_>>();
+    assert!(inputs.len() == 1 && inputs[0].ends_with(":_firstflight_inputs' \\"), "{inputs:?}");
+    let fish = scratch.run(&["completions", "fish"]).out;
+    let on = |command: &str, files: &str| {
+        format!(
+            "complete -c firstflight -n \"__fish_firstflight_using_subcommand {command}\" {files}-a \"{names}\" "
+        )
+    };
+    // With -f fish offers no files.
+    assert!(fish.contains(&on("compare", "")) && fish.contains(&on("presets", "-f ")), "{fish}");
+}
+
+#[test]
 fn every_command_prints_its_help() {
     let scratch = Scratch::new();
     for command in ["compare", "run", "algorithms", "presets", "sender", "schema", "completions"] {
