@@ -9,7 +9,9 @@ use firstflight::{Input, PathValues, Simulator, compare, files, parse_size};
 use firstflight_compare::deployable;
 use firstflight_compare::{DEFAULT_STARTUPS, Limits, default_candidates, default_startups};
 use firstflight_document::{clipped, nearest, quoted};
-use firstflight_report::{Colour, Folder, answer, brief, per_size, stage_all, stage_traces, table};
+use firstflight_report::{
+    Colour, Folder, answer, brief, per_size, stage_all, stage_traces, table, whole_answer,
+};
 use firstflight_results::Table;
 use firstflight_scenario::{Candidate, Profile};
 use firstflight_schemes::catalogue::Schemes;
@@ -125,7 +127,7 @@ pub(crate) struct Options {
     /// Output folder for report.html, results.parquet and traces
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
-    /// Print the ranked table of every size below the answer
+    /// Print the whole answer, and the ranked table of every size below it
     #[arg(long)]
     details: bool,
     /// Print the recommendation for each size by itself
@@ -212,7 +214,11 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     }
     let (width, colour) =
         (terminal_columns(), if console::colors_enabled() { Colour::Ansi } else { Colour::None });
-    let mut text = if options.per_size { per_size(&report, width) } else { answer(&report, width, colour) };
+    let mut text = match (options.per_size, options.details) {
+        (true, _) => per_size(&report, width),
+        (_, true) => whole_answer(&report, width, colour),
+        _ => answer(&report, width, colour),
+    };
     text.push('\n');
     if options.details {
         text += &table(&report, width, colour);

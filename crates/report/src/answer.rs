@@ -11,8 +11,30 @@ use crate::table::{Colour, Style, paint};
 /// Columns of a bar.
 const BAR: usize = 24;
 
-/// Most commands that are shown; the page and `--json` have all.
-const MOST_COMMANDS: usize = 4;
+/// Most lines of an answer on the terminal.
+const MOST_LINES: usize = 24;
+
+/// Parts of an answer at most.
+#[derive(Clone, Copy)]
+struct Parts {
+    commands: usize,
+    sizes: usize,
+    /// Lines of each fact.
+    lines: usize,
+}
+
+impl Parts {
+    const ALL: Self = Self { commands: usize::MAX, sizes: usize::MAX, lines: usize::MAX };
+
+    /// From the longest answer to the shortest: the first that fits is shown.
+    const CUT: [Self; 5] = [
+        Self { commands: 4, ..Self::ALL },
+        Self { commands: 4, sizes: 6, lines: 3 },
+        Self { commands: 2, sizes: 4, lines: 2 },
+        Self { commands: 1, sizes: 3, lines: 2 },
+        Self { commands: 1, sizes: 3, lines: 1 },
+    ];
+}
 
 /// The answer in one line: sentence, trust, commands.
 pub fn brief(report: &CompareReport) -> String {
@@ -36,35 +58,64 @@ pub fn per_size(report: &CompareReport, width: usize) -> String {
     plain(&lines)
 }
 
-/// The answer for a terminal of `width` columns: at most 24 lines at 80 columns.
+/// The answer for a terminal of `width` columns: at most 24 lines at 80 columns. Parts that do not fit are counted, and
+/// [`whole_answer`] has them.
 pub fn answer(report: &CompareReport, width: usize, colour: Colour) -> String {
-    let comparison = &report.comparison;
-    let Some(answer) = &comparison.answer else { return String::new() };
+    let fits = |parts: &Parts| {
+        let lines = lines(report, width, Colour::None, *parts);
+        // A terminal breaks a line that is longer than its width.
+        let rows = lines.iter().map(|line| line.chars().count().div_ceil(width.max(1)).max(1));
+        rows.sum::<usize>() <= MOST_LINES
+    };
+    let [.., shortest] = Parts::CUT;
+    let parts = Parts::CUT.into_iter().find(fits).unwrap_or(shortest);
+    plain(&lines(report, width, colour, parts))
+}
+
+/// The answer with all commands, sizes and facts.
+pub fn whole_answer(report: &CompareReport, width: usize, colour: Colour) -> String {
+    plain(&lines(report, width, colour, Parts::ALL))
+}
+
+fn lines(report: &CompareReport, width: usize, colour: Colour, most: Parts) -> Vec<String> {
+    let Some(answer) = &report.comparison.answer else { return vec![] };
     let mut lines: Vec<String> = vec![];
     let style = if answer.verdict == "change" { Style::Green } else { Style::Bold };
     lines.extend(wrap(&printable(&answer.sentence), width).iter().map(|text| paint(text, style, colour)));
     lines.push(String::new());
     // Commands stay on one line each, so that they can be copied.
-    lines.extend(
-        answer.commands.iter().take(MOST_COMMANDS).map(|command| format!("  {}", printable(command))),
-    );
-    if let Some(more) = answer.commands.len().checked_sub(MOST_COMMANDS).filter(|&more| more > 0) {
-        lines.push(format!("  ({more} more: --json)"));
-    }
-    if !answer.commands.is_empty() {
-        lines.push(String::new());
-    }
-    lines.extend(sizes(answer));
-    if !answer.sizes.is_empty() {
-        lines.push(String::new());
-    }
+    let commands = answer.commands.iter().map(|command| format!("  {}", printable(command)));
+    add(&mut lines, commands.collect(), most.commands);
+    // The headings are the first line.
+    add(&mut lines, sizes(answer), most.sizes.saturating_add(1));
     for (name, text) in facts(report, answer) {
-        let mut wrapped = wrap(&text, width.saturating_sub(NAME).max(20)).into_iter();
+        let width = width.saturating_sub(NAME).max(20);
+        let mut wrapped = wrap(&text, width);
+        if wrapped.len() > most.lines {
+            wrapped.truncate(most.lines);
+            let last = wrapped.last_mut().expect("one line at least");
+            let begun: String = last.chars().take(width - 1).collect();
+            *last = begun.trim_end_matches(['.', ',', ';', ':']).to_owned() + "…";
+        }
+        let mut wrapped = wrapped.into_iter();
         let first = wrapped.next().unwrap_or_default();
         lines.push(format!("{}{first}", paint(&format!("{name:NAME$}"), Style::Dim, colour)));
         lines.extend(wrapped.map(|text| format!("{:NAME$}{text}", "")));
     }
-    plain(&lines)
+    lines
+}
+
+/// Adds a part, at most `most` lines of it with the number of the others, and an empty line below.
+fn add(lines: &mut Vec<String>, mut part: Vec<String>, most: usize) {
+    let more = part.len().saturating_sub(most);
+    part.truncate(most);
+    if more > 0 {
+        part.push(format!("  ({more} more: --details)"));
+    }
+    if !part.is_empty() {
+        part.push(String::new());
+    }
+    lines.append(&mut part);
 }
 
 /// Headings of the columns of the sizes.

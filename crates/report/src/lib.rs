@@ -28,7 +28,7 @@ mod spread;
 mod table;
 mod trace;
 
-pub use answer::{answer, brief, gained, per_size};
+pub use answer::{answer, brief, gained, per_size, whole_answer};
 #[cfg(feature = "files")]
 pub use files::{NETWORKS_FILE, PARQUET_FILE, parquet, stage_all, stage_tables, stage_tables_in, write_all};
 pub use format::{bytes, count, lines, percent_magnitude, printable, time, wrap};

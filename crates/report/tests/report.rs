@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use firstflight_report::{
     Colour, Folder, NETWORKS_FILE, PARQUET_FILE, REPORT_FILE, answer, brief, html, parquet, printable, table,
-    write_all,
+    whole_answer, write_all,
 };
 use firstflight_results::{CompareReport, ForAllSizes, Harm, Risk, SchemeResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -106,6 +106,46 @@ Check     Capture again, then: firstflight effect before.pcap after.pcap
         let text = answer(&report, 80, Colour::None);
         assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
+}
+
+/// Rows of a terminal of 80 columns, which breaks longer lines.
+fn rows(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count().div_ceil(80).max(1)).sum()
+}
+
+#[test]
+fn an_answer_with_many_commands_sizes_and_words_has_24_rows_and_counts_the_others() {
+    let mut report = fixture::from_capture();
+    let answered = report.comparison.answer.as_mut().expect("an answer");
+    answered.commands = (0..9)
+        .map(|n| format!("ip route change 192.0.2.{n} via 198.51.100.1 dev eth0 initcwnd 20"))
+        .collect();
+    let text = answer(&report, 80, Colour::None);
+    assert!(rows(&text) <= 24, "{text}");
+    let shown = text.lines().filter(|line| line.starts_with("  ip route")).count();
+    assert!(shown >= 1 && text.contains(&format!("\n  ({} more: --details)\n", 9 - shown)), "{text}");
+    let whole = whole_answer(&report, 80, Colour::None);
+    assert!(
+        (0..9).all(|n| whole.contains(&format!("192.0.2.{n} "))) && !whole.contains("more: --details"),
+        "{whole}"
+    );
+
+    // Long names, and sizes without an end.
+    report.comparison.title = "capture-".repeat(40);
+    report.comparison.path.inferred_from = Some("capture of the office ".repeat(20));
+    let answered = report.comparison.answer.as_mut().expect("an answer");
+    answered.trust_why = "re-runs of the captured connections are off by a lot ".repeat(9);
+    answered.sizes = (1..40)
+        .map(|n| firstflight_results::AnswerAtSize { size_bytes: n * 30_000, ..answered.sizes[0].clone() })
+        .collect();
+    let text = answer(&report, 80, Colour::None);
+    assert!(rows(&text) <= 24, "{text}");
+    for name in ["Cost", "Trust", "Path", "Sizes", "Research", "Check"] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name}: {text}");
+    }
+    assert!(text.contains("\n  (36 more: --details)\n") && text.contains('…'), "{text}");
+    let whole = whole_answer(&report, 80, Colour::None);
+    assert_eq!(whole.lines().filter(|line| line.contains(" % sooner")).count(), 39 + 2, "{whole}");
 }
 
 #[test]
