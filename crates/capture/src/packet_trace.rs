@@ -114,6 +114,27 @@ pub(crate) struct CapturedAck {
     pub(crate) epoch: Epoch,
 }
 
+#[cfg(test)]
+impl CapturedAck {
+    /// An acknowledgement without data, SACK blocks or mark that newly reports packets of `bytes` up to `ack`.
+    pub(crate) fn pure(at: Nanos, ack: u64, bytes: u64) -> Self {
+        Self {
+            at,
+            ack,
+            bytes,
+            wire: bytes,
+            pieces: None,
+            flight: 0,
+            window: None,
+            ip_len: 40,
+            pure: true,
+            disordered: false,
+            marked: false,
+            epoch: Epoch::MIN,
+        }
+    }
+}
+
 /// A transmission of data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentPacket {

@@ -176,26 +176,13 @@ fn in_order(ack: &CapturedAck) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flows::Epoch;
     use firstflight_contract::Nanos;
 
     #[test]
     fn single_segments_that_leave_the_window_as_it_is_show_the_later_policy() {
         // 48 ACKs are the fewest that show the later policy. They have no window, so none opens it.
-        let ack = |n: u64| CapturedAck {
-            at: Nanos::from_millis(n),
-            ack: n * 1000,
-            bytes: 1000,
-            wire: 1040,
-            pieces: None,
-            flight: 0,
-            window: None,
-            ip_len: 40,
-            pure: true,
-            disordered: false,
-            marked: false,
-            epoch: Epoch::MIN,
-        };
+        let ack =
+            |n: u64| CapturedAck { wire: 1040, ..CapturedAck::pure(Nanos::from_millis(n), n * 1000, 1000) };
         let trace = PacketTrace { mss: 1000, acks: (1..=48).map(ack).collect(), ..PacketTrace::default() };
         assert!(matches!(receiver(&[&trace]), Inferred::Known(AckPolicy::AckEveryPacket)));
     }

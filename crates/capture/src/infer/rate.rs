@@ -255,20 +255,7 @@ mod tests {
     }
 
     fn ack(at: Nanos, wire: u64, pieces: (u32, u32)) -> CapturedAck {
-        CapturedAck {
-            at,
-            ack: wire,
-            bytes: wire,
-            wire,
-            pieces: Some(pieces),
-            flight: 0,
-            window: None,
-            ip_len: 40,
-            pure: true,
-            disordered: false,
-            marked: false,
-            epoch: Epoch::MIN,
-        }
+        CapturedAck { pieces: Some(pieces), ..CapturedAck::pure(at, wire, wire) }
     }
 
     /// A full packet that was sent and reported at these times.
