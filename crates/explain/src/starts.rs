@@ -10,7 +10,7 @@ use super::recognised::{Made, SEED, base, explained_by};
 
 /// 20 Mbit/s, 60 ms: 100 packets on the path, and as many in the buffer.
 const PATH: [f64; 3] = [20e6, 0.06, 100.0];
-const BYTES: u64 = 4_000_000;
+const BYTES: u64 = 2_000_000;
 
 /// The likeliest sender of a transfer of `made`, whose initial window is known, with its weight.
 fn likeliest(made: &str) -> (Candidate, f64) {
