@@ -182,3 +182,27 @@ fn installations_with_pip_name_extras_that_the_package_has() {
     }
     assert!(named.contains("plot") && named.contains("dask"), "{named:?}");
 }
+
+/// Code in Rust of a page, each block with its lines without indentation.
+fn rust_blocks(text: &str) -> impl Iterator<Item = String> {
+    let blocks = text.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.map(|block| block.lines().map(|line| line.trim().to_owned() + "\n").collect())
+}
+
+#[test]
+fn code_in_rust_stands_in_a_source_that_tests_compile() {
+    let root = root();
+    let all = sources(&root.join("crates")) + &sources(&root.join("examples"));
+    // Examples of an item's documentation are compiled, too.
+    let plain =
+        |line: &str| line.trim().trim_start_matches("//!").trim_start_matches("///").trim().to_owned() + "\n";
+    let all: String = all.lines().map(plain).collect();
+    let mut count = 0;
+    for page in pages(&root.join("docs")).into_iter().chain([root.join("README.md")]) {
+        for block in rust_blocks(&fs::read_to_string(&page).expect("a page")) {
+            assert!(all.contains(&block), "{}: no source has\n{block}", page.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 2, "{count} blocks");
+}
