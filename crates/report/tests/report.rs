@@ -136,7 +136,7 @@ fn an_answer_with_many_commands_sizes_and_words_has_24_rows_and_counts_the_other
     let answered = report.comparison.answer.as_mut().expect("an answer");
     answered.trust_why = "re-runs of the captured connections are off by a lot ".repeat(9);
     answered.sizes = (1..40)
-        .map(|n| firstflight_results::AnswerAtSize { size_bytes: n * 30_000, ..answered.sizes[0].clone() })
+        .map(|n| firstflight_results::AnswerAtSize { size_bytes: n * 30_000, ..answered.sizes[0] })
         .collect();
     let text = answer(&report, 80, Colour::None);
     assert!(rows(&text) <= 24, "{text}");
