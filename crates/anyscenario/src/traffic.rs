@@ -1,6 +1,5 @@
 //! Sources: flows, telnet, web, UDP.
 
-use firstflight_scenario::Profile;
 use proptest::prelude::*;
 
 use crate::scale::Scale;
