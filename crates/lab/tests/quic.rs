@@ -106,6 +106,62 @@ fn profile_quinn_takes_the_times_of_quinn_for_every_size() {
     assert!(median < 0.01 && worst < 0.02, "{median}, {worst}");
 }
 
+/// Profiles of the stacks in `stacks/rows.jsonl`: the stack, the beginning of its version, the profile.
+const PROFILES: [(&str, &str, &str); 8] = [
+    ("quinn", "quinn-proto 0.11", "quinn"),
+    ("quiche", "quiche 0.30", "quiche"),
+    ("quic-go", "quic-go v0.65", "quic-go"),
+    ("s2n-quic", "s2n-quic 1.91", "s2n-quic"),
+    ("ngtcp2", "ngtcp2-server 1.11", "ngtcp2"),
+    ("nginx", "nginx/1.26", "nginx-1.26"),
+    ("haproxy", "HAProxy 3.0", "haproxy-3.0"),
+    ("linux", "6.", "linux"),
+];
+
+/// Transfers whose time follows from something that a profile does not have: the profile, the bytes, and the cause.
+const OTHER_CAUSES: [(&str, u64, &str); 5] = [
+    ("quinn", 9500, "its server had the response ready when the handshake ended, so that 10,342 bytes left in the first flight"),
+    ("quinn", 30_000, "the same: the second flight held the rest"),
+    ("ngtcp2", 9500, "its server waits 16 ms behind its first two datagrams"),
+    ("quic-go", 30_000, "the last of 24 datagrams leave by timers of the host"),
+    ("quic-go", 1_000_000, "slow start ended by delay or by loss, by chance: 0.55 s in two other recordings"),
+];
+
+#[test]
+fn forecasts_of_stacks_hold_what_the_stacks_did() {
+    let rows = include_str!("../stacks/rows.jsonl").lines();
+    let rows = rows.map(|line| serde_json::from_str::<serde_json::Value>(line).expect("a row"));
+    let (mut errors, mut seen) = (vec![], 0);
+    for row in rows {
+        let text = |key: &str| row[key].as_str().expect(key);
+        let known = PROFILES.iter().find(|(stack, version, _)| {
+            *stack == text("stack") && text("version").starts_with(version)
+        });
+        let Some((_, _, profile)) = known else { continue };
+        seen += 1;
+        let path = ["rate", "rtt", "buffer"].map(|key| format!("{key} = {}\n", row["path"][key])).concat();
+        let mut shown = format!("| `{profile}` | {} |", text("version"));
+        for transfer in row["transfers"].as_array().expect("transfers") {
+            let (bytes, real) = (transfer["bytes"].as_u64().expect("bytes"), transfer["seconds"].as_f64().expect("seconds"));
+            let text = format!(
+                "[path]\n{path}[[flow]]\nprofile = \"{profile}\"\nsize = \"{bytes} B\"\nreceive_window = \"16 MiB\"\n"
+            );
+            let simulated = run(&Simulator, &text).expect("it runs").flows[0].completion_s.expect("it ends");
+            let error = simulated / real - 1.0;
+            shown += &format!(" {simulated:.3} ({:+.1} %) |", error * 100.0);
+            if OTHER_CAUSES.iter().all(|(stack, size, _)| (*stack, *size) != (*profile, bytes)) {
+                errors.push(error.abs());
+            }
+        }
+        println!("{shown}");
+    }
+    assert_eq!(seen, 2 * PROFILES.len(), "each stack on both paths");
+    errors.sort_by(f64::total_cmp);
+    let (median, worst) = (errors[errors.len() / 2], errors[errors.len() - 1]);
+    println!("{} transfers: median {:.2} %, worst {:.2} %", errors.len(), median * 100.0, worst * 100.0);
+    assert!(median < 0.02 && worst < 0.06, "{median}, {worst}");
+}
+
 #[test]
 fn many_flows_cross_queues_of_every_kind_with_other_traffic() {
     let text = |path: &str| {
