@@ -39,7 +39,7 @@ impl Segment {
         let announced = announced.into_iter().flatten().min();
         let lengths = Lengths { flow, sender };
         let (payload, assumed) = match announced {
-            Some(mss) => (lengths.announced(u32::from(mss).saturating_sub(stamps), header), false),
+            Some(mss) => (lengths.announced(u32::from(mss).saturating_sub(stamps).max(1), header), false),
             None => lengths.unannounced(header),
         };
         Self { payload: payload.max(MIN_MSS), header, assumed }
