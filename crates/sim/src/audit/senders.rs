@@ -50,6 +50,8 @@ struct Replay {
 struct Allowance {
     window: f64,
     state: CaState,
+    /// Whether a timer fired before the sender was seen to act.
+    by_timer: bool,
 }
 
 /// Replays every sender separately.
@@ -119,14 +121,15 @@ fn split<'a>(network: &Network, log: &'a [Event]) -> Vec<Vec<&'a Event>> {
 fn with_allowances<'a>(log: &[&'a Event]) -> Vec<(&'a Event, Option<Allowance>)> {
     let mut events: Vec<(&'a Event, Option<Allowance>)> = vec![];
     let mut undecided: Vec<usize> = vec![];
-    let mut before = Allowance { window: 0.0, state: CaState::Open };
+    let mut before = Allowance { window: 0.0, state: CaState::Open, by_timer: false };
     for &event in log {
         if let Event::Acted { at, window, state, .. } = *event {
-            let after = Allowance { window, state };
+            let after = Allowance { window, state, by_timer: false };
             for place in undecided.drain(..) {
                 // A timer that fired earlier sent under the window of that time.
                 let earlier = events[place].0.at() < at && before.window > window;
-                events[place].1 = Some(if earlier { before } else { after });
+                let by_timer = events[place].0.at() < at;
+                events[place].1 = Some(Allowance { by_timer, ..if earlier { before } else { after } });
             }
             before = after;
             continue;
@@ -230,7 +233,7 @@ impl Replay {
         findings.expect(unacknowledged <= room, Rule::Window, at, || {
             format!("{unacknowledged} segments are beyond the receive window")
         });
-        let Some(Allowance { window, state }) = allowance else {
+        let Some(Allowance { window, state, .. }) = allowance else {
             findings.expect(false, Rule::Window, at, || {
                 format!("{segment} is sent without an action of its sender")
             });
@@ -271,7 +274,7 @@ impl Replay {
         allowance: Option<Allowance>,
         findings: &mut Findings,
     ) {
-        let Some(Allowance { window, state }) = allowance else {
+        let Some(Allowance { window, state, by_timer }) = allowance else {
             findings.expect(false, Rule::Window, at, || format!("{segment} is sent without an action of its sender"));
             return;
         };
@@ -287,7 +290,10 @@ impl Replay {
         findings.expect(data <= room + own, Rule::Window, at, || {
             format!("{data} bytes of data are beyond the receive window or the send buffer, {room} bytes")
         });
-        // After a probe timeout two packets leave whatever the window; a packet that was declared lost may be on its way.
+        // After a probe timeout two packets leave whatever the window.
+        if by_timer {
+            self.doubtful = self.max;
+        }
         if state == CaState::Loss || self.una < self.doubtful || self.overtakes {
             return;
         }

@@ -50,6 +50,7 @@ struct Report<'a> {
     lost: u64,
     stats: &'a SenderStats,
     sent_bytes: u64,
+    repeated_bytes: u64,
     rto: &'a Rto,
     rounds: &'a RoundCounter,
     routers: &'a Routers,
@@ -69,7 +70,7 @@ impl DescribeAck for Report<'_> {
             delivered: self.delivered * unit,
             sent: self.sent_bytes.max(self.stats.sent * unit),
             lost: self.lost * unit,
-            retransmitted: self.stats.retransmits * mss,
+            retransmitted: self.repeated_bytes.max(self.stats.retransmits * unit),
             in_flight: u64::from(sample.in_flight) * unit,
             pipe: u64::from(sample.pipe) * unit,
             ce: u64::from(sample.marked) * unit,
@@ -153,6 +154,8 @@ pub struct Common {
     pub(crate) lost: u64,
     /// Bytes sent, of a kind that counts bytes; zero otherwise.
     pub(super) sent_bytes: u64,
+    /// Bytes of them that were sent before, of such a kind.
+    pub(super) repeated_bytes: u64,
     // The fields below are touched only out of order, or rarely.
     /// The window was reduced, and the receiver is to learn of it.
     pub(crate) reduced: bool,
@@ -215,6 +218,7 @@ impl Common {
             min_rtt: u64::MAX,
             lost: 0,
             sent_bytes: 0,
+            repeated_bytes: 0,
             reduced: false,
             opening: false,
             syn_left: Moment::NEVER,
@@ -262,6 +266,7 @@ impl Common {
             lost: self.lost,
             stats: &self.stats,
             sent_bytes: self.sent_bytes,
+            repeated_bytes: self.repeated_bytes,
             rto: &self.rto,
             rounds: &self.rounds,
             routers: &self.routers,

@@ -108,6 +108,7 @@ impl Connection<Quic> {
         self.own.packets.push_back(Packet { segment, bytes, at: now, fate: Fate::Out, stamp });
         self.own.in_flight += u64::from(bytes);
         self.sent_bytes += u64::from(bytes);
+        self.repeated_bytes += if repeated { u64::from(bytes) } else { 0 };
         self.own.bucket.take(bytes.into());
         let words = match self.notes_departures() {
             true => {
