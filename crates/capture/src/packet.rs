@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::quic::Header;
+use crate::opening::Header;
 
 /// A TCP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,9 +13,9 @@ use firstflight_contract::Nanos;
 use crate::ecn::CongestionMarks;
 use crate::flows::{Epoch, Flow, Packet};
 use crate::numbers::Numbers;
-use crate::quic::{Source, is_full};
 use crate::segment::Segment;
 use crate::side::Side;
+use crate::source::{Source, is_full};
 use crate::view::View;
 use walk::walk;
 

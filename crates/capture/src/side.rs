@@ -1,5 +1,7 @@
 //! The two ends of a connection.
 
+use std::net::SocketAddr;
+
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -15,4 +17,9 @@ impl Side {
             Self::Second => Self::First,
         }
     }
+}
+
+/// Two endpoints, lower address first.
+pub(crate) fn key(one: SocketAddr, other: SocketAddr) -> (SocketAddr, SocketAddr) {
+    (one.min(other), one.max(other))
 }

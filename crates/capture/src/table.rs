@@ -25,6 +25,7 @@ use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
 use crate::quic::Recorded;
+use crate::side::key;
 use crate::successor::{Arrival, OddSyns, Owner};
 use crate::tap::Tap;
 
@@ -446,9 +447,4 @@ fn odd_syns(count: u64, what: &str) -> Option<String> {
             "{odd} {what}s have other sequence numbers than those of their connections and are left out"
         )),
     }
-}
-
-/// Two endpoints, lower address first.
-pub(crate) fn key(one: SocketAddr, other: SocketAddr) -> (SocketAddr, SocketAddr) {
-    (one.min(other), one.max(other))
 }

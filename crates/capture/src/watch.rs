@@ -22,8 +22,8 @@ use crate::observed::Connection;
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::MAX_PIECES;
 use crate::reader::{Next, failed, open};
+use crate::side::key;
 use crate::successor::{Arrival, Owner};
-use crate::table::key;
 use crate::tap::Tap;
 
 /// Time after which a connection that both ends have finished is analysed: its last packets may be late.

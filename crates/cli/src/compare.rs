@@ -98,7 +98,7 @@ pub(crate) struct Options {
     /// time-sequence graph and its round trips
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(0..=u64::from(u32::MAX)))]
     connection: Option<u64>,
-    /// Compare only what a deployed stack has: a sysctl, a route, a kernel module, an option of a QUIC stack
+    /// Compare only what the stack of the profile has: a sysctl, a route, a kernel module, an option of a QUIC stack
     #[arg(long)]
     deployable: bool,
     /// Largest harm of a recommended candidate: the time of a bulk flow, and of short requests, that share the bottleneck,

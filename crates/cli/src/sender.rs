@@ -53,7 +53,7 @@ Examples:
   printf '%s\\n' '{\"at_us\":0,\"do\":\"established\",\"mss\":1000,\"window\":65535}' \\
       '{\"at_us\":0,\"do\":\"write\",\"bytes\":5000}' | firstflight sender --profile rfc")]
 pub(crate) struct Options {
-    #[arg(long, help = format!("Stack, which sets the defaults of the other options: {} [default: rfc]", one_of(Profile::WORDS)))]
+    #[arg(long, help = format!("Stack, which sets the defaults of the other options: {} [default: rfc]", one_of(&profiles())))]
     pub(crate) profile: Option<String>,
     /// Start-up scheme, or several joined by +
     #[arg(long, value_name = "LABEL")]
@@ -78,6 +78,12 @@ pub(crate) struct Options {
     /// Congestion window after an idle time: restart (reduced) or keep
     #[arg(long, value_name = "RULE")]
     pub(crate) idle_restart: Option<String>,
+}
+
+/// Words of the profiles that a script can drive: those of TCP.
+fn profiles() -> Vec<&'static str> {
+    let tcp = Profile::ALL.iter().filter(|profile| !profile.stack().is_quic());
+    tcp.map(|profile| profile.word()).collect()
 }
 
 impl Options {
@@ -105,11 +111,9 @@ impl Options {
     fn flow(&self, mss: u32) -> Result<FlowConfig, Failure> {
         let word = self.profile.as_deref();
         if let Some(profile) = word.and_then(Profile::from_word).filter(|profile| profile.stack().is_quic()) {
-            let tcp = Profile::ALL.iter().filter(|profile| !profile.stack().is_quic());
-            let tcp: Vec<_> = tcp.map(|profile| profile.word()).collect();
             let why = "the lines have the sequence numbers of TCP, and this is a stack of QUIC";
             let at = option("profile", Some(&quoted(profile.word())));
-            return Err(wrong_at(at, why).expecting(format!("one of: {}", tcp.join(", "))).into());
+            return Err(wrong_at(at, why).expecting(format!("one of: {}", profiles().join(", "))).into());
         }
         let header = word.and_then(Profile::from_word).unwrap_or(Profile::Rfc).stack().header;
         let flow = Flow::new()

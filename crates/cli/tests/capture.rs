@@ -66,7 +66,8 @@ fn a_tcpdump_that_goes_on_is_ended_after_the_time_and_at_the_length() {
         "{said}"
     );
     assert_eq!(ran.status.code(), Some(0));
-    assert!((100_000_000..101_000_000).contains(&ran.stdout.len()), "{}", ran.stdout.len());
+    // The program that goes on is read for as much as tcpdump's buffer holds.
+    assert!((100_000_000..=100_000_000 + (17 << 20)).contains(&ran.stdout.len()), "{}", ran.stdout.len());
 }
 
 #[test]

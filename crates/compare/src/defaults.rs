@@ -56,7 +56,7 @@ pub fn default_startups(input: &Input, profile: Profile, host: &dyn Host) -> Vec
 }
 
 /// The [default start-up schemes](default_startups), each followed by [`DEFAULT_AVOIDANCE`] unless it rules the whole
-/// connection; then the stack's own scheme with settings that an operator can change. Those that no deployed stack has are left
+/// connection; then the stack's own scheme with settings that an operator can change. Those that the stack does not have are left
 /// out if `only_deployable`.
 pub fn default_candidates(
     input: &Input,

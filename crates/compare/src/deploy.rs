@@ -105,7 +105,8 @@ fn stack(out: &mut String, profile: Profile) {
     let option = options.initial_window.map_or("no option".into(), |option| format!("`{}`", option(30)));
     let _ = writeln!(out, "| an initial window of 30 packets | {option} |");
     if declared.send_buffer.is_some() {
-        let option = options.send_buffer.map_or("no option".into(), |option| format!("`{}`", option(1_000_000)));
+        let option =
+            options.send_buffer.map_or("no option".into(), |option| format!("`{}`", option(1_000_000)));
         let _ = writeln!(out, "| a send buffer of 1 MB | {option} |");
     }
     let _ = writeln!(out, "\nSource: {}.\n", options.source);

@@ -287,7 +287,11 @@ mod tests {
                 Profile::Quiche,
                 "quiche 0.30: set_cc_algorithm_name(\"cubic\"); enable_hystart(true); set_initial_congestion_window_packets(30)",
             ),
-            ("slow-start+cubic@iw20", Profile::Quinn, "quinn 0.11: CubicConfig::default().initial_window(24000)"),
+            (
+                "slow-start+cubic@iw20",
+                Profile::Quinn,
+                "quinn 0.11: CubicConfig::default().initial_window(24000)",
+            ),
             (
                 "hystart+++cubic@iw20",
                 Profile::S2nQuic,
@@ -326,14 +330,18 @@ mod tests {
                 assert_eq!(candidate.label(), *label);
             }
             let own = present(*profile).label();
-            assert!(!profile.stack().is_quic() || options.chains.iter().any(|(label, _)| *label == own), "{own}");
+            assert!(
+                !profile.stack().is_quic() || options.chains.iter().any(|(label, _)| *label == own),
+                "{own}"
+            );
         }
     }
 
     #[test]
     fn a_change_leaves_out_what_the_server_has_already() {
         let routes = [Route { to: None, bdp: 66 }];
-        let of = |text: &str, profile: Profile| change(&Candidate::parse(text).expect(text), &routes, profile);
+        let of =
+            |text: &str, profile: Profile| change(&Candidate::parse(text).expect(text), &routes, profile);
         assert_eq!(
             of("hystart+++cubic@iw30", Profile::Quiche),
             Some(vec!["set_initial_congestion_window_packets(30)".into()])
@@ -342,7 +350,10 @@ mod tests {
             of("slow-start+cubic@iw20", Profile::Quinn),
             Some(vec!["CubicConfig::default().initial_window(24000)".into()])
         );
-        assert_eq!(of("slow-start+reno@buffer=1MB", Profile::Nginx126), Some(vec!["http3_stream_buffer_size 1000000".into()]));
+        assert_eq!(
+            of("slow-start+reno@buffer=1MB", Profile::Nginx126),
+            Some(vec!["http3_stream_buffer_size 1000000".into()])
+        );
         assert_eq!(of("hystart-linux+cubic", Profile::Linux), Some(vec![]));
         assert_eq!(of("bbr", Profile::Linux).map(|commands| commands.len()), Some(2));
     }

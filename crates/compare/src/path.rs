@@ -76,14 +76,14 @@ impl<'a> Subject<'a> {
     /// Checks that the subject can carry every size and admits every scheme of a request.
     ///
     /// # Errors
-    /// If it does not, or no deployed stack has a scheme and that is asked for.
+    /// If it does not, or the stack does not have a scheme and that is asked for.
     pub(super) fn can(&self, request: &Request) -> Result<(), Error> {
         request.sizes.iter().try_for_each(|&size| self.carries(size))?;
         for scheme in &request.schemes {
             self.admits(scheme)?;
             if request.deployable && !deployable(scheme, self.profile()) {
                 let expected = "a candidate that docs/deploy.md lists, or no --deployable";
-                return Err(Error::invalid("no deployed stack has it")
+                return Err(Error::invalid("this stack does not have it")
                     .at_key(scheme.label())
                     .expecting(expected));
             }

@@ -33,7 +33,7 @@ pub struct Request {
     pub breadth: Breadth,
     /// Seed of the search for the paths that explain a capture. `None` is `seed`, except in experiments.
     pub search_seed: Option<u64>,
-    /// Whether a candidate that no deployed stack has is refused.
+    /// Whether a candidate that the stack does not have is refused.
     pub deployable: bool,
     /// Whether the harm to bystanders is measured. Without it no limit of harm holds.
     pub harm: bool,

@@ -152,7 +152,7 @@ fn only_what_a_deployed_stack_has_is_compared_if_that_is_asked_for() {
     let error = compare(&Simulator, &asked, &Silent).expect_err("refused").to_string();
     assert_eq!(
         error,
-        "jump-start+cubic: no deployed stack has it; expected a candidate that docs/deploy.md lists, or no --deployable"
+        "jump-start+cubic: this stack does not have it; expected a candidate that docs/deploy.md lists, or no --deployable"
     );
     let asked = Request { deployable: true, ..request(path(), &["bbr", "slow-start+reno@iw20"], &[30_000]) };
     assert!(run(&asked).results.iter().all(|result| !result.how.is_empty()));

@@ -155,7 +155,7 @@ impl<'a> Compare<'a> {
         self
     }
 
-    /// Compares only what a deployed stack has: the other usual schemes are left out, and another scheme is refused.
+    /// Compares only what the stack of the profile has: the other usual schemes are left out, and another scheme is refused.
     pub fn deployable(mut self, only: bool) -> Self {
         self.request.deployable = only;
         self

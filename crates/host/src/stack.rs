@@ -211,9 +211,4 @@ impl Rules {
     pub const fn detects_by_time(&self) -> bool {
         matches!(self.detection, Detection::Times | Detection::Packets)
     }
-
-    /// Whether the stack paces every connection, and takes no rate of a scheme.
-    pub const fn always_paces(&self) -> bool {
-        matches!(self.pacing, Pacing::Tokens(_))
-    }
 }

@@ -427,8 +427,16 @@ mod tests {
             ("rounds", "{ count = 2, idle = \"1 s\" }", QUIC),
         ];
         // Those of profile rfc alone, those with another key, and those of graphs.
-        let others =
-            ["profile", "partial_acks", "sack_walk", "ack_backlog", "initial_pace", "send_buffer", "from", "to"];
+        let others = [
+            "profile",
+            "partial_acks",
+            "sack_walk",
+            "ack_backlog",
+            "initial_pace",
+            "send_buffer",
+            "from",
+            "to",
+        ];
         for key in firstflight_scenario::format::STACK {
             let known = others.contains(&key.name) || rows.iter().any(|(name, ..)| *name == key.name);
             assert!(known, "{} has no row", key.name);

@@ -36,7 +36,9 @@ fn one(path: &str, flow: &str) -> String {
 fn long_transfers_take_the_time_that_the_simulator_says() {
     for scheme in ["slow-start+reno", "slow-start+cubic", "hystart+++cubic", "hystart-linux+cubic"] {
         let (startup, avoidance) = scheme.rsplit_once('+').expect("two labels");
-        let flow = format!("size = \"10 MB\"\nstartup = \"{startup}\"\navoidance = \"{avoidance}\"\nreceive_window = \"20 MB\"");
+        let flow = format!(
+            "size = \"10 MB\"\nstartup = \"{startup}\"\navoidance = \"{avoidance}\"\nreceive_window = \"20 MB\""
+        );
         let text = one("", &flow).replace("profile = \"linux\"", "profile = \"quinn\"");
         let [simulated, quic] =
             [&Simulator as &dyn Host, &Quic].map(|host| run(host, &text).expect("it runs"));
@@ -84,8 +86,12 @@ fn profile_quinn_takes_the_times_of_quinn_where_slow_start_overshoots() {
 #[test]
 fn profile_quinn_takes_the_times_of_quinn_for_every_size() {
     // Rate, round trip and buffer. Half a bandwidth-delay product is in the test above.
-    let paths =
-        [("20 Mbit/s", "60 ms", "1 BDP"), ("50 Mbit/s", "30 ms", "2 BDP"), ("10 Mbit/s", "100 ms", "4 BDP"), ("100 Mbit/s", "10 ms", "1 BDP")];
+    let paths = [
+        ("20 Mbit/s", "60 ms", "1 BDP"),
+        ("50 Mbit/s", "30 ms", "2 BDP"),
+        ("10 Mbit/s", "100 ms", "4 BDP"),
+        ("100 Mbit/s", "10 ms", "1 BDP"),
+    ];
     // Two flights carry 30,066 bytes in the profile and less than 30,000 by quinn, whose tickets are larger: 30 KB is left out.
     let sizes = ["9500 B", "12 KB", "28 KB", "40 KB", "100 KB", "300 KB", "1 MB", "10 MB"];
     let mut errors = vec![];
@@ -97,7 +103,10 @@ fn profile_quinn_takes_the_times_of_quinn_for_every_size() {
             let [simulated, quic] = [&Simulator as &dyn Host, &Quic]
                 .map(|host| run(host, &text).expect("it runs").flows[0].completion_s.expect("it ends"));
             let error = simulated / quic - 1.0;
-            println!("{rate}, {rtt}, {buffer}, {size}: {simulated:.4} s simulated, {quic:.4} s by quinn, {:+.1} %", error * 100.0);
+            println!(
+                "{rate}, {rtt}, {buffer}, {size}: {simulated:.4} s simulated, {quic:.4} s by quinn, {:+.1} %",
+                error * 100.0
+            );
             errors.push(error.abs());
         }
     }
@@ -120,7 +129,11 @@ const PROFILES: [(&str, &str, &str); 8] = [
 
 /// Transfers whose time follows from something that a profile does not have: the profile, the bytes, and the cause.
 const OTHER_CAUSES: [(&str, u64, &str); 5] = [
-    ("quinn", 9500, "its server had the response ready when the handshake ended, so that 10,342 bytes left in the first flight"),
+    (
+        "quinn",
+        9500,
+        "its server had the response ready when the handshake ended, so that 10,342 bytes left in the first flight",
+    ),
     ("quinn", 30_000, "the same: the second flight held the rest"),
     ("ngtcp2", 9500, "its server waits 16 ms behind its first two datagrams"),
     ("quic-go", 30_000, "the last of 24 datagrams leave by timers of the host"),
@@ -134,15 +147,16 @@ fn forecasts_of_stacks_hold_what_the_stacks_did() {
     let (mut errors, mut seen) = (vec![], 0);
     for row in rows {
         let text = |key: &str| row[key].as_str().expect(key);
-        let known = PROFILES.iter().find(|(stack, version, _)| {
-            *stack == text("stack") && text("version").starts_with(version)
-        });
+        let known = PROFILES
+            .iter()
+            .find(|(stack, version, _)| *stack == text("stack") && text("version").starts_with(version));
         let Some((_, _, profile)) = known else { continue };
         seen += 1;
         let path = ["rate", "rtt", "buffer"].map(|key| format!("{key} = {}\n", row["path"][key])).concat();
         let mut shown = format!("| `{profile}` | {} |", text("version"));
         for transfer in row["transfers"].as_array().expect("transfers") {
-            let (bytes, real) = (transfer["bytes"].as_u64().expect("bytes"), transfer["seconds"].as_f64().expect("seconds"));
+            let (bytes, real) =
+                (transfer["bytes"].as_u64().expect("bytes"), transfer["seconds"].as_f64().expect("seconds"));
             let text = format!(
                 "[path]\n{path}[[flow]]\nprofile = \"{profile}\"\nsize = \"{bytes} B\"\nreceive_window = \"16 MiB\"\n"
             );

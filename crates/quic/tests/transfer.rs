@@ -71,8 +71,13 @@ fn run(
     network: &mut Dumbbell,
     sizes: &[u64],
 ) -> Vec<Transfer> {
-    let settings =
-        Settings { controller: Arc::new(controller), datagram: DATAGRAM, discovers: false, receive_window: 1 << 30, seed: 1 };
+    let settings = Settings {
+        controller: Arc::new(controller),
+        datagram: DATAGRAM,
+        discovers: false,
+        receive_window: 1 << 30,
+        seed: 1,
+    };
     transfers(&settings, &Credentials::new().unwrap(), network, sizes).unwrap()
 }
 

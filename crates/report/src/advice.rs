@@ -13,7 +13,7 @@ pub(crate) struct Advice {
     pub(crate) title: String,
     /// Harm to others at each of the sizes, one sentence each; empty if it was not measured.
     pub(crate) cost: Vec<String>,
-    /// Commands or options, one text for each stack; empty if no deployed stack has it.
+    /// Commands or options, one text for each stack; empty if this stack does not have it.
     pub(crate) how: Vec<String>,
 }
 

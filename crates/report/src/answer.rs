@@ -212,7 +212,7 @@ pub(crate) fn facts(report: &CompareReport, answer: &Answer) -> Vec<(&'static st
         facts.push((
             "Research",
             format!(
-                "{} ends transfers {}, but is in no deployed stack{costs}{more}.",
+                "{} ends transfers {}, but is not in this stack{costs}{more}.",
                 printable(&first.scheme),
                 gained(first.gain)
             ),

@@ -152,7 +152,7 @@ pub fn table(report: &CompareReport, width: usize, colour: Colour) -> String {
         line(&paint(&format!("To do: {}", one.title), Style::Bold, colour));
         one.cost.iter().flat_map(|text| wrap(text, width)).for_each(|l| line(&l));
         if one.how.is_empty() {
-            line("No deployed stack has it.");
+            line("This stack does not have it.");
         }
         // Commands stay on one line, so that they can be copied.
         one.how.iter().for_each(|way| line(&format!("  {way}")));

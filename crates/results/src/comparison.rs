@@ -95,7 +95,7 @@ object! {
         @(default) initial_window_packets: Option<u64> ["packets"],
         /// Harm to others that share the bottleneck; null if it was not measured, or if they did not end.
         @(default) harm: Option<Harm> => nested,
-        /// Commands or options by which the candidate is had today, one text for each stack; empty if no deployed stack has it.
+        /// Commands or options by which the candidate is had today, one text for each stack; empty if this stack does not have it.
         @(default) how: Vec<String> => nested,
         /// Rare events that would delay a further transfer beyond the range of `completion_s.quantiles`, and that the input
         /// cannot exclude.

@@ -132,7 +132,9 @@ impl PhaseSpec {
             let param = phase.info().params.iter().find(|param| param.name == name);
             if let (true, Some(param), None) = (label == self.label(), param, self.param(name)) {
                 let value = match param.kind {
-                    ParamKind::Choice(words) => words.iter().position(|known| *known == word).map(Value::Choice),
+                    ParamKind::Choice(words) => {
+                        words.iter().position(|known| *known == word).map(Value::Choice)
+                    }
                     ParamKind::Flag => word.parse().ok().map(Value::Flag),
                     ParamKind::Number { .. } => word.parse().ok().map(Value::Number),
                     ParamKind::Packets => word.parse().ok().map(Value::Packets),

@@ -17,7 +17,9 @@ use firstflight_sim::observe::Kind;
 use firstflight_sim::outcome::{Outcome, simulate};
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
-use firstflight_sim::sender::stack::{Datagrams, Discovery, IdleRestart, ReceiveWindow, Recovery, Rules, Stack};
+use firstflight_sim::sender::stack::{
+    Datagrams, Discovery, IdleRestart, ReceiveWindow, Recovery, Rules, Stack,
+};
 use std::collections::VecDeque;
 
 const SLOW: u64 = 8_000_000;

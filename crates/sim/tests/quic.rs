@@ -107,7 +107,8 @@ fn a_probe_of_the_path_mtu_enlarges_the_datagrams() {
     assert_eq!(sent, at(&[(0, &numbers(0..11)), (100, &numbers(11..31))]));
     assert_eq!(sender.app().bytes_in(31, 0), 29_850);
     // A longer write goes on with 1196 bytes of data in each. The 30 hold 1000 + 16 * 998 + 13 * 996 = 29916; the other 11584 take ten.
-    let (sender, sent) = Line { app: AppConfig { bytes: Some(41_500), ..AppConfig::default() }, ..line }.run(1000);
+    let (sender, sent) =
+        Line { app: AppConfig { bytes: Some(41_500), ..AppConfig::default() }, ..line }.run(1000);
     assert_eq!(sent.len(), 1 + 30 + 10);
     assert_eq!(sender.app().bytes_in(41, 0), 41_500);
 }

@@ -7,8 +7,8 @@ use crate::ecn::Feedback;
 use crate::flows::{Epoch, Flow, Packet};
 use crate::numbers::Numbers;
 use crate::packet::Flags;
-use crate::quic::Source;
 use crate::side::Side;
+use crate::source::Source;
 
 /// Packets after an odd one that show whether the numbers go on from it.
 const LOOK_AHEAD: usize = 3;

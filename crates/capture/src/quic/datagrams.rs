@@ -12,11 +12,10 @@ use std::net::SocketAddr;
 
 use firstflight_contract::Nanos;
 
-use super::opening::{Datagram, Id, Opening};
 use super::{Event, Recorded, Source, is_full};
+use crate::opening::{Datagram, Id, Opening};
 use crate::packet::UdpPacket;
-use crate::side::Side;
-use crate::table::key;
+use crate::side::{Side, key};
 
 /// Maximum number of UDP flows that are counted apart.
 const MAX_FLOWS: usize = 1 << 16;

@@ -6,55 +6,22 @@
 //! for a capture, in which they are encrypted.
 
 mod datagrams;
-mod opening;
 pub(crate) mod qlog;
 mod scoreboard;
 
 use std::net::SocketAddr;
 
 use firstflight_contract::Nanos;
-use serde::Serialize;
 
 use crate::flows::Flow;
+use crate::opening::Opening;
 use crate::packet::{Blocks, Flags, TcpPacket};
 use crate::side::Side;
+use crate::source::{Source, is_full};
 use crate::tap::Tap;
 use scoreboard::Scoreboard;
 
 pub(crate) use datagrams::Datagrams;
-pub(crate) use opening::{Header, Opening};
-
-/// Source of a connection's packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// Packets of TCP in a capture: data and acknowledgements.
-    #[default]
-    Segments,
-    /// The qlog of one end of a QUIC connection: packets, their sizes, acknowledgements and losses.
-    Qlog,
-    /// Datagrams of an encrypted QUIC connection in a capture: their sizes and times. Acknowledgements and losses are modelled.
-    Datagrams,
-}
-
-impl Source {
-    /// Transport protocol of the connection.
-    pub const fn transport(self) -> &'static str {
-        match self {
-            Self::Segments => "tcp",
-            Self::Qlog | Self::Datagrams => "quic",
-        }
-    }
-
-    /// Word used in results.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Segments => "segments",
-            Self::Qlog => "qlog",
-            Self::Datagrams => "datagrams",
-        }
-    }
-}
 
 /// Maximum number of events of one connection that are kept.
 pub(crate) const MAX_EVENTS: usize = 1 << 20;
@@ -228,12 +195,6 @@ impl Recorded {
 
 /// Bytes of a datagram that only acknowledges, without IP and UDP headers.
 const PURE: u32 = 32;
-
-/// Whether a packet of this size is a full one beside others of the size `full`. Stacks begin with datagrams of 1200 bytes and probe for larger
-/// ones, up to 1472.
-pub(crate) fn is_full(size: u32, full: u32) -> bool {
-    u64::from(size) * 5 >= u64::from(full) * 4
-}
 
 /// Size of a full packet: the largest one that three packets in a hundred reach, and three at least if there are as many. Larger ones are
 /// probes of the path's MTU.

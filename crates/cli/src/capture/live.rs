@@ -14,6 +14,9 @@ use crate::output::complain;
 const OVER: i32 = 124;
 const NOT_RUN: [i32; 2] = [126, 127];
 
+/// Most bytes that are copied after tcpdump was told to end: what its buffer holds (`-B 16384`).
+const REST: u64 = 16 << 20;
+
 /// A capture to make.
 pub(super) struct Live<'a> {
     /// Words of the command: `timeout` and tcpdump.
@@ -91,6 +94,9 @@ impl Live<'_> {
             }
             copied.bytes += read as u64;
             copied.full |= copied.bytes >= self.most;
+            if copied.bytes >= self.most.saturating_add(REST) {
+                return Ok(copied);
+            }
             // tcpdump writes the packets that it has, and ends.
             if !ended && (copied.full || interrupt::stopped()) {
                 ended = true;

@@ -317,7 +317,7 @@ fn harm_that_cannot_be_told_from_the_least_is_no_reason() {
     ];
     let question = ask(Some("present"), None, Limits::default());
     assert_eq!(one(&results, &question).scheme.as_deref(), Some("a"), "five hundredths less harm");
-    // Its interval begins within two hundredths of the least: a deployed stack has it.
+    // Its interval begins within two hundredths of the least: the stack has it.
     results[1].harm.as_mut().expect("measured").bulk_ci95 = [1.01, 1.09];
     assert_eq!(one(&results, &question).scheme.as_deref(), Some("b"));
 }

@@ -139,7 +139,8 @@ impl Peer {
         let mut transport = transport(settings);
         transport.congestion_controller_factory(Arc::clone(&settings.controller));
         config.transport_config(Arc::new(transport));
-        let endpoint = Endpoint::new(endpoint_config(settings, 1), Some(Arc::new(config)), settings.discovers, None);
+        let endpoint =
+            Endpoint::new(endpoint_config(settings, 1), Some(Arc::new(config)), settings.discovers, None);
         Self::of(endpoint, None)
     }
 
@@ -170,8 +171,10 @@ impl Peer {
         let config = self.client.clone().expect("only a client asks");
         let connected = self.endpoint.connect(now, config, server, SERVER_NAME);
         let (handle, connection) = connected.expect("the address of a server can be connected to");
-        let stream = Stream::ToAsk { bytes, since: now };
-        self.connections.insert(handle.0, Link { connection, stream });
+        let mut link = Link { connection, stream: Stream::ToAsk { bytes, since: now } };
+        // With a ticket of a connection before, the request is part of the first flight.
+        self.act(&mut link, now);
+        self.connections.insert(handle.0, link);
         self.drive(now);
     }
 

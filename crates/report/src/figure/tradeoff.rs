@@ -169,7 +169,7 @@ impl<'a> Name<'a> {
     /// A name of at most `widest` pixels.
     fn of(choice: &'a Choice, widest: i64) -> Self {
         let fits = |character: i64| (widest / character).max(1) as usize;
-        let notes = [(choice.recommended, "recommended"), (!choice.deployable, "in no deployed stack")];
+        let notes = [(choice.recommended, "recommended"), (!choice.deployable, "not in this stack")];
         let notes = notes.into_iter().filter(|(is, _)| *is).flat_map(|(_, note)| wrap(note, fits(SMALL)));
         let fits = fits(Self::character(choice));
         let lines = wrap(&choice.label, fits).into_iter().flat_map(|line| broken(&line, fits)).collect();
@@ -390,7 +390,7 @@ mod tests {
             assert_eq!(svg.matches(text).count(), 1, "{text}: {svg}");
         }
         assert_eq!(svg.matches(">recommended<").count(), 1);
-        assert_eq!(svg.matches(">in no deployed stack<").count(), 1);
+        assert_eq!(svg.matches(">not in this stack<").count(), 1);
         let tops: Vec<i64> = svg
             .lines()
             .filter_map(|line| {

@@ -14,7 +14,7 @@ pub(super) fn section(advice: &[Advice]) -> Markup {
                     h3 { (one.title) }
                     @for sentence in &one.cost { p { (sentence) } }
                     @if one.how.is_empty() {
-                        p { "No deployed stack has it." }
+                        p { "This stack does not have it." }
                     } @else {
                         ul { @for way in &one.how { li { (way_of(way)) } } }
                     }
@@ -43,7 +43,7 @@ mod tests {
         };
         let page = section(&[one(&["Linux: ip route <x>"]), one(&[])]).into_string();
         assert!(page.contains("<li>Linux: <code>ip route &lt;x&gt;</code></li>"), "{page}");
-        assert!(page.contains("<p>No deployed stack has it.</p>"), "{page}");
+        assert!(page.contains("<p>This stack does not have it.</p>"), "{page}");
         assert_eq!(section(&[]).into_string(), "");
     }
 }

@@ -275,7 +275,9 @@ impl Replay {
         findings: &mut Findings,
     ) {
         let Some(Allowance { window, state, by_timer }) = allowance else {
-            findings.expect(false, Rule::Window, at, || format!("{segment} is sent without an action of its sender"));
+            findings.expect(false, Rule::Window, at, || {
+                format!("{segment} is sent without an action of its sender")
+            });
             return;
         };
         let (mss, bytes_of) = (f64::from(self.stack.mss), |segment: usize| f64::from(self.sizes[segment]));

@@ -120,11 +120,7 @@ impl Line {
     }
 
     fn go(&self, end: u64) -> (Sender, Wire<'_>) {
-        let mut sender = Sender::new(
-            self.stack,
-            self.chain.clone(),
-            App::of(&self.app, &self.stack),
-        );
+        let mut sender = Sender::new(self.stack, self.chain.clone(), App::of(&self.app, &self.stack));
         let mut receiver = Receiver::new(self.acks, Reports::to(self.stack.recovery))
             .reading(self.stack.receive_window)
             .opened_by_data(self.stack.handshake && self.stack.data_in_syn != DataInSyn::Never);

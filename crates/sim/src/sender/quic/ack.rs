@@ -109,7 +109,11 @@ impl Connection<Quic> {
     /// The first copy of a segment arrived, so that none is thought to be lost.
     #[cold]
     fn take_copies(&mut self, segment: u32) {
-        let out = self.own.packets.iter_mut().filter(|packet| packet.segment == segment && packet.fate == Fate::Out);
+        let out = self
+            .own
+            .packets
+            .iter_mut()
+            .filter(|packet| packet.segment == segment && packet.fate == Fate::Out);
         let mut bytes = 0;
         for packet in out {
             packet.fate = Fate::Delivered;

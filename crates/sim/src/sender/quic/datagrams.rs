@@ -166,7 +166,9 @@ impl Connection<Quic> {
     /// A datagram without data was lost: a packet takes its place, and a probe is tried again.
     pub(super) fn on_control_lost(&mut self, segment: u32) {
         let sizes = &mut self.own.sizes;
-        let Some(control) = sizes.controls.iter_mut().find(|control| control.segment == segment) else { return };
+        let Some(control) = sizes.controls.iter_mut().find(|control| control.segment == segment) else {
+            return;
+        };
         control.bytes = STUB;
         if std::mem::take(&mut control.probes) {
             sizes.search = Search::Due;

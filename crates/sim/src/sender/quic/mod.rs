@@ -104,7 +104,8 @@ impl Quic {
 impl Connection<Quic> {
     /// A connection that will begin when its application says so.
     pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
-        let rules = stack.rules.datagrams.expect("a stack whose losses are found by packet numbers has datagrams");
+        let rules =
+            stack.rules.datagrams.expect("a stack whose losses are found by packet numbers has datagrams");
         let mut common = Common::new(stack, chain, app, Rto::new(stack.rto), true);
         // Every ACK takes the long path, and all amounts are bytes.
         common.orderly = false;

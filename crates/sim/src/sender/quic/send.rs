@@ -44,7 +44,9 @@ impl Connection<Quic> {
         let control = &self.chain.control;
         let (window, in_slow_start) = (control.cwnd, control.cwnd < control.ssthresh);
         let (full, srtt) = (self.own.sizes.full().into(), self.rto.srtt().max(1));
-        let Some(at) = self.own.bucket.wait(now, full, window, srtt, in_slow_start, rule) else { return false };
+        let Some(at) = self.own.bucket.wait(now, full, window, srtt, in_slow_start, rule) else {
+            return false;
+        };
         self.pace_at = at;
         self.check_at = self.check_at.min(at);
         true

@@ -1,0 +1,41 @@
+//! Source of a connection's packets, and the size of those of QUIC that count as full.
+
+use serde::Serialize;
+
+/// Source of a connection's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Packets of TCP in a capture: data and acknowledgements.
+    #[default]
+    Segments,
+    /// The qlog of one end of a QUIC connection: packets, their sizes, acknowledgements and losses.
+    Qlog,
+    /// Datagrams of an encrypted QUIC connection in a capture: their sizes and times. Acknowledgements and losses are modelled.
+    Datagrams,
+}
+
+impl Source {
+    /// Transport protocol of the connection.
+    pub const fn transport(self) -> &'static str {
+        match self {
+            Self::Segments => "tcp",
+            Self::Qlog | Self::Datagrams => "quic",
+        }
+    }
+
+    /// Word used in results.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Segments => "segments",
+            Self::Qlog => "qlog",
+            Self::Datagrams => "datagrams",
+        }
+    }
+}
+
+/// Whether a packet of this size is a full one beside others of the size `full`. Stacks begin with datagrams of 1200 bytes and probe for larger
+/// ones, up to 1472.
+pub(crate) fn is_full(size: u32, full: u32) -> bool {
+    u64::from(size) * 5 >= u64::from(full) * 4
+}
