@@ -97,8 +97,8 @@ Path      Inferred from office-uplink.pcapng: 40 Mbit/s, round-trip time 80 ms,
           buffer unknown, no random loss seen (at most 0.04 %).
 Sizes     12 % of the captured transfers are smaller or larger than these sizes,
           and do not count.
-Research  jump-start+cubic ends transfers 31 % sooner, but is in no deployed
-          stack, and costs more than the limits allow.
+Research  jump-start+cubic ends transfers 31 % sooner, but is not in this stack,
+          and costs more than the limits allow.
 Check     Capture again, then: firstflight effect before.pcap after.pcap
 ";
     assert_eq!(text, expected);

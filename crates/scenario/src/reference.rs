@@ -110,7 +110,11 @@ fn profiles() -> String {
     row("`idle_restart`", &|s| s.idle_restart.word().into());
     row("`limited_transmit`", &|s| yes(s.limited_transmit));
     row("`handshake`", &|s| yes(s.handshake));
-    row("headers of a packet, size of an ACK", &|s| format!("{} B", s.header));
+    row("`send_buffer`", &|s| if s.is_quic() { offer(s.send_buffer) } else { "-".into() });
+    row("headers of a packet, size of an ACK", &|s| match s.ack_size() {
+        ack if ack == s.header => format!("{ack} B"),
+        ack => format!("{} B, {ack} B", s.header),
+    });
     let pacing = |s: &Stack| match s.rules.pacing {
         Pacing::Optional => "at rates of schemes, or by `paced`".into(),
         Pacing::Tokens(Tokens { percent, .. }) => {

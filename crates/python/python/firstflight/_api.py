@@ -139,7 +139,7 @@ def compare(
         rate, rtt, buffer, loss: the path, such as ``"40 Mbit/s"``, ``"100 ms"``, ``"1 BDP"``, ``"0.1%"``. Numbers are bit/s (``40e6``),
             seconds (``0.1``) and a probability (``0.001``); a buffer needs its unit. Finer values are rounded to whole bit/s and
             nanoseconds. With a preset or a capture they replace its values.
-        deployable: whether only what a deployed stack has is compared.
+        deployable: whether only what the stack of the profile has is compared.
         max_harm: largest harm of a recommended scheme to others that share the bottleneck, a ratio; None is 1.1.
         max_loss: largest share of its packets that a recommended scheme may drop, such as ``"1%"`` or ``0.01``.
         fastest: whether the fastest is recommended, whatever it costs.

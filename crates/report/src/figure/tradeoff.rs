@@ -36,7 +36,7 @@ pub struct Choice {
     pub harm_ci95: [f64; 2],
     /// Whether it is recommended.
     pub recommended: bool,
-    /// Whether a deployed stack has it.
+    /// Whether the stack has it.
     pub deployable: bool,
 }
 
@@ -417,8 +417,7 @@ mod tests {
     fn a_name_too_long_for_a_narrow_picture_takes_more_lines() {
         let (body, _) = four().body(300, 6);
         // 9/20 of 300 pixels less 44 are 91: 11 bold characters, 13 others and 15 of a note.
-        for text in
-            [">initial<", ">window 30<", ">recommended<", ">slow-start<", ">in no deployed<", ">stack<"]
+        for text in [">initial<", ">window 30<", ">recommended<", ">slow-start<", ">not in this<", ">stack<"]
         {
             assert_eq!(body.matches(text).count(), 1, "{text}: {body}");
         }
