@@ -155,9 +155,9 @@ impl<'a> Subject<'a> {
     ) -> Result<Self, Error> {
         let mut path = inferred_path(inferred, file);
         overrule(&mut path, known);
-        let header = request.stack().stack().header;
-        let mss = path.mss_bytes.map_or(1500 - header, |mss| mss as u32).clamp(64, 65_000);
-        let packet = mss + header;
+        let stack = request.stack().stack();
+        let mss = path.mss_bytes.map_or(1500 - stack.header, |mss| mss as u32).clamp(64, 65_000);
+        let packet = stack.full_packet(mss);
         // The simulated full packet must take as long as the captured one, whatever its headers.
         let captured = inferred.packet.known().map_or(f64::from(packet), |packet| packet.value);
         let longer = f64::from(packet) / captured.max(1.0);

@@ -3,10 +3,11 @@
 //! The rule is that of the candidate for all sizes ([`super::for_all_sizes`]), with two differences: only settings that the server's stack can
 //! have are candidates, and each size counts as often as it was transferred.
 
+use firstflight_document::quantity::show_bytes;
 use firstflight_results::{
     Answer, AnswerAtSize, Completion, NetworkResult, PairedDifference, ResearchStart, SchemeResult,
 };
-use firstflight_scenario::{Candidate, Profile, Threshold};
+use firstflight_scenario::{Candidate, Profile, Settings, Threshold};
 
 use super::cost::Verdict;
 use super::{Field, Question, Standing};
@@ -310,6 +311,8 @@ fn kept(rule: Rule) -> String {
 /// The setting as an order: `Set the initial window to 20 and pace it`.
 fn words(candidate: &Candidate, profile: Profile) -> String {
     let Candidate { scheme, settings } = candidate;
+    // Each setting is named, so that none is passed over. The pace of a plan is of no operator.
+    let Settings { initial_window, ssthresh, paced, pace: _, keeps_window, buffer } = *settings;
     let (present, label) = (present(profile).label(), scheme.label());
     let mut parts: Vec<String> = vec![];
     if label != present {
@@ -324,21 +327,24 @@ fn words(candidate: &Candidate, profile: Profile) -> String {
             _ => format!("use {label}"),
         });
     }
-    if let Some(packets) = settings.initial_window {
+    if let Some(packets) = initial_window {
         parts.push(format!("set the initial window to {packets}"));
     }
-    match settings.ssthresh {
+    match ssthresh {
         None => {}
         Some(Threshold::Packets(packets)) => parts.push(format!("set the slow-start threshold to {packets}")),
         Some(Threshold::Bdp) => {
             parts.push("set the slow-start threshold to the bandwidth-delay product".into())
         }
     }
-    if settings.paced {
-        parts.push(if settings.initial_window.is_some() { "pace it" } else { "pace what is sent" }.into());
+    if paced {
+        parts.push(if initial_window.is_some() { "pace it" } else { "pace what is sent" }.into());
     }
-    if settings.keeps_window {
+    if keeps_window {
         parts.push("keep the window after idle times".into());
+    }
+    if let Some(bytes) = buffer {
+        parts.push(format!("set the send buffer to {}", show_bytes(bytes)));
     }
     let mut text = parts.join(" and ");
     if text.split(' ').count() > MOST_WORDS {
@@ -490,6 +496,8 @@ mod tests {
             said("hystart-linux+cubic@ssthresh=bdp"),
             "Set the slow-start threshold to the bandwidth-delay product"
         );
+        let nginx = Candidate::parse("slow-start+reno@buffer=1MB").expect("a candidate");
+        assert_eq!(words(&nginx, Profile::Nginx126), "Set the send buffer to 1 MB");
         // A longer order is the label.
         assert_eq!(said("bbr@iw60+paced+idle=keep"), "Use bbr@iw60+paced+idle=keep");
     }

@@ -220,6 +220,12 @@ impl Stack {
         }
     }
 
+    /// Bytes on the wire of a full packet with `data` bytes of data. A stack of QUIC has no smaller one than its first.
+    pub fn full_packet(&self, data: u32) -> u32 {
+        let least = self.rules.datagrams.map_or(0, |datagrams| self.header + datagrams.first);
+        (data + self.ack_size()).max(least)
+    }
+
     /// Whether the stack speaks QUIC.
     pub fn is_quic(&self) -> bool {
         self.transport == Transport::Quic
