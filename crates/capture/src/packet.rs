@@ -99,6 +99,29 @@ impl Flags {
 }
 
 impl TcpPacket {
+    /// A packet of a handshake that no capture has, of `ip_len` bytes, which announces segments of `mss` bytes. The receive window is not
+    /// known.
+    pub(crate) fn opening(from: SocketAddr, to: SocketAddr, flags: u16, ip_len: u32, mss: u32) -> Self {
+        Self {
+            from,
+            to,
+            seq: 0,
+            ack: 1,
+            window: 0,
+            flags: Flags(flags),
+            payload: 0,
+            ip_len,
+            ip_id: None,
+            hops: 0,
+            timestamps: None,
+            mss: u16::try_from(mss).ok(),
+            window_scale: None,
+            sack: Blocks::default(),
+            whole: false,
+            layers: 0,
+        }
+    }
+
     /// Bytes of the fixed header up to the window, without checksum and urgent pointer.
     pub(crate) const FIXED: usize = 16;
 

@@ -7,7 +7,7 @@ use firstflight_contract::Nanos;
 use crate::aggregates::{Aggregates, aggregates};
 use crate::flows::Flow;
 use crate::offered::{Offered, offered};
-use crate::packet::{Blocks, Flags, TcpPacket};
+use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::{MAX_PIECES, PacketTrace};
 use crate::side::Side;
 use crate::summary::Summary;
@@ -73,25 +73,7 @@ impl Simulated {
 fn trace(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>) -> PacketTrace {
     let end = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let (sender, receiver) = (end(1), end(2));
-    let opening = |from, to, flags| TcpPacket {
-        from,
-        to,
-        seq: 0,
-        ack: 1,
-        window: 0,
-        flags: Flags(flags),
-        payload: 0,
-        ip_len: header,
-        ip_id: None,
-        hops: 0,
-        timestamps: None,
-        mss: u16::try_from(mss).ok(),
-        window_scale: None,
-        sack: Blocks::default(),
-        // The receive window is not known.
-        whole: false,
-        layers: 0,
-    };
+    let opening = |from, to, flags| TcpPacket::opening(from, to, flags, header, mss);
     let packets = packets.into_iter();
     let syn = opening(sender, receiver, Flags::SYN);
     let mut flow = Flow::new(&syn);

@@ -15,7 +15,7 @@ use firstflight_contract::Nanos;
 
 use crate::flows::Flow;
 use crate::opening::Opening;
-use crate::packet::{Blocks, Flags, TcpPacket};
+use crate::packet::{Flags, TcpPacket};
 use crate::side::Side;
 use crate::source::{Source, is_full};
 use crate::tap::Tap;
@@ -132,25 +132,7 @@ impl Recorded {
 
     /// The flow with the handshake, whose answer the third packet follows.
     fn begin(&self, mss: u32) -> Flow {
-        let packet = |from, to, flags, ip_len| TcpPacket {
-            from,
-            to,
-            seq: 0,
-            ack: 1,
-            window: 0,
-            flags: Flags(flags),
-            payload: 0,
-            ip_len,
-            ip_id: None,
-            hops: 0,
-            timestamps: None,
-            mss: u16::try_from(mss).ok(),
-            window_scale: None,
-            sack: Blocks::default(),
-            // The receive window is not known.
-            whole: false,
-            layers: 0,
-        };
+        let packet = |from, to, flags, ip_len| TcpPacket::opening(from, to, flags, ip_len, mss);
         let (client, server) = (self.client, self.server);
         let first = packet(client, server, Flags::SYN, PURE);
         let mut flow = Flow::new(&first);

@@ -544,7 +544,7 @@ impl Log {
                     let len = field("length").or_else(|| of(&[(raw, "payload_length"), (raw, "length")]));
                     Some(first.map(|first| Place { first, len: len.unwrap_or(1) }))
                 }
-                // Datagrams are not sent again.
+                // The data of DATAGRAM frames is not retransmitted (RFC 9221).
                 "datagram" => Some(number.map(|number| Place { first: (u64::MAX, number), len: 1 })),
                 _ => None,
             }

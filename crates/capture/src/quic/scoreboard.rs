@@ -21,7 +21,7 @@ pub(super) struct Scoreboard {
     places: BTreeMap<(u64, u64), (Place, (u64, u32))>,
     /// Ranges sent more than once: the number of the latest packet.
     again: BTreeMap<u64, u64>,
-    /// Packets that were declared lost, whose data was not sent again.
+    /// Packets that were declared lost, and whose data has not been retransmitted.
     lost: VecDeque<u64>,
     /// End of the data sent so far.
     high: u64,
@@ -36,7 +36,7 @@ pub(super) struct Scoreboard {
 pub(super) struct Reported {
     /// New ones behind the cumulative acknowledgement.
     pub(super) blocks: Vec<(u64, u64)>,
-    /// Ranges that had been sent again, although the first packet arrived.
+    /// Ranges that were retransmitted although their first packet arrived: spurious retransmissions.
     pub(super) again: Vec<(u64, u64)>,
 }
 
