@@ -2,7 +2,7 @@
 
 use firstflight_contract::Nanos;
 use firstflight_host::stack::{
-    Datagrams, Detection, Discovery, Fill, LimitedRule, Pacing, RecoveryRule, Rules,
+    Datagrams, Detection, Discovery, Fill, LimitedRule, Pacing, RecoveryRule, Refill, Rules, Tokens,
 };
 
 use crate::choices::{Growth, IdleRestart, Receiver, Recovery, words};
@@ -91,6 +91,17 @@ const QUIC: Stack = Stack {
         ..Rules::RFC
     },
 };
+
+/// Pacing in bursts of ten datagrams, at these percentages of the window a round trip in slow start and afterwards.
+const fn bursts_of_ten(percent: [u64; 2]) -> Pacing {
+    Pacing::Tokens(Tokens {
+        percent,
+        burst: Nanos::ZERO,
+        packets: [10, 10],
+        handshake: 0,
+        refill: Refill::Full,
+    })
+}
 
 /// Datagrams of 1200 bytes that fill the window (RFC 9000 section 14.1, RFC 9002 section 7).
 const DATAGRAMS: Datagrams = Datagrams {

@@ -1,9 +1,8 @@
 //! ngtcp2 1.11, a QUIC stack, as its example server `gtlsserver` has it: Cubic with HyStart++.
 
-use firstflight_contract::Nanos;
-use firstflight_host::stack::{Datagrams, Discovery, Pacing, Refill, Rules, Tokens};
+use firstflight_host::stack::{Datagrams, Discovery, Rules};
 
-use super::{DATAGRAMS, QUIC, Options, Stack};
+use super::{DATAGRAMS, QUIC, Options, Stack, bursts_of_ten};
 
 pub(super) const STACK: Stack = Stack {
     startup: "hystart++",
@@ -14,13 +13,7 @@ pub(super) const STACK: Stack = Stack {
             ..DATAGRAMS
         }),
         // `send_quantum` of ten datagrams
-        pacing: Pacing::Tokens(Tokens {
-            percent: [125, 125],
-            burst: Nanos::ZERO,
-            packets: [10, 10],
-            handshake: 0,
-            refill: Refill::Full,
-        }),
+        pacing: bursts_of_ten([125, 125]),
         ..QUIC.rules
     },
     options: Options {

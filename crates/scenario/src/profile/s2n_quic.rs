@@ -1,10 +1,9 @@
 //! s2n-quic 1.91, a QUIC stack, with its default settings. Slow start ends at once where HyStart++ would become careful
 //! (`recovery/hybrid_slow_start.rs`).
 
-use firstflight_contract::Nanos;
-use firstflight_host::stack::{Datagrams, Discovery, LimitedRule, Pacing, Refill, Rules, Tokens};
+use firstflight_host::stack::{Datagrams, Discovery, LimitedRule, Rules};
 
-use super::{DATAGRAMS, QUIC, Options, Stack};
+use super::{DATAGRAMS, QUIC, Options, Stack, bursts_of_ten};
 
 pub(super) const STACK: Stack = Stack {
     startup: "hystart++",
@@ -19,13 +18,7 @@ pub(super) const STACK: Stack = Stack {
         // `is_congestion_window_under_utilized`
         limited: LimitedRule::HalfUsed,
         // recovery/pacing.rs: bursts of MAX_BURST_PACKETS
-        pacing: Pacing::Tokens(Tokens {
-            percent: [200, 125],
-            burst: Nanos::ZERO,
-            packets: [10, 10],
-            handshake: 0,
-            refill: Refill::Full,
-        }),
+        pacing: bursts_of_ten([200, 125]),
         ..QUIC.rules
     },
     options: Options {
