@@ -127,6 +127,13 @@ fn a_lost_probe_is_no_congestion_and_is_sent_again() {
 }
 
 #[test]
+fn lost_tickets_are_congestion() {
+    // Beside 300 bytes of tickets nine datagrams fit. The first ACK releases the tenth, the third declares the tickets lost.
+    let (sender, sent) = write(9950, Datagrams { opening: &[300], ..PLAIN }).losing(&[(0, 0)]).run(1000);
+    assert_eq!((sender.stats().episodes, sent[10..].to_vec()), (1, at(&[(100, &[10, 0])])));
+}
+
+#[test]
 fn a_send_buffer_limits_what_is_in_flight_whatever_the_window() {
     let mut line = write(99_500, PLAIN);
     line.stack.initial_window = 100;

@@ -53,11 +53,12 @@ impl Connection<Quic> {
             && let Some((number, _)) = news.newest
             && self.own.episodes.on_mark(number, self.own.next())
         {
+            self.own.lost_bytes = 0;
             self.report_episode(now, Trigger::Mark, 0);
         }
         if news.packets > 0 {
             self.own.timeouts = 0;
-            self.report(now, &news, in_flight, rtt);
+            self.report(now, &news, in_flight, (rtt, ack.echoes_mark()));
         }
         if news.packets > 0 || lost {
             self.set_loss_timer(now);
@@ -143,7 +144,8 @@ impl Connection<Quic> {
     fn may_grow(&self, in_flight: u64) -> bool {
         match self.stack.rules.limited {
             LimitedRule::Ignored => true,
-            LimitedRule::InFlight | LimitedRule::LastAttempt => self.own.blocked,
+            LimitedRule::InFlight => in_flight + self.mss > self.chain.control.cwnd,
+            LimitedRule::LastAttempt => self.own.blocked,
             LimitedRule::HalfUsed => {
                 let control = &self.chain.control;
                 let in_slow_start = control.cwnd < control.ssthresh;
@@ -153,7 +155,7 @@ impl Connection<Quic> {
     }
 
     /// Reports the delivered bytes to the schemes. What slow start leaves beyond the threshold is avoidance's.
-    fn report(&mut self, now: u64, news: &News, in_flight: u64, rtt: u64) {
+    fn report(&mut self, now: u64, news: &News, in_flight: u64, (rtt, marked): (u64, bool)) {
         let limits = self.may_grow(in_flight);
         let min_rtt = Nanos(self.known_min_rtt());
         let left = self.own.in_flight;
@@ -179,7 +181,8 @@ impl Connection<Quic> {
             flags,
             rate: rate.rate(),
             prior_delivered: rate.prior_delivered,
-            ..AckSample::default()
+            marked: if marked { bytes(news.bytes) } else { 0 },
+            short: (0, 0),
         };
         let rest = self.notify(now, &sample);
         if rest > 0 {

@@ -98,6 +98,11 @@ impl Connection<Quic> {
         self.own.sizes.control(segment).is_none()
     }
 
+    /// Whether a segment is a probe of the path MTU.
+    pub(super) fn is_probe(&self, segment: u32) -> bool {
+        self.own.sizes.control(segment).is_some_and(|control| control.probes)
+    }
+
     /// The handshake has ended: the stack's own datagrams precede the data.
     pub(super) fn place_opening(&mut self) {
         for &bytes in self.own.rules.opening {

@@ -57,11 +57,12 @@ impl Connection<Quic> {
                 Fate::Delivered => span = None,
                 Fate::Lost => {}
                 Fate::Out if packet.at + wait <= now || number + PACKET_THRESHOLD <= newest => {
-                    self.give_up(place);
-                    bytes += u64::from(packet.bytes);
-                    if self.carries_data(packet.segment) {
+                    // A lost probe of the path MTU is no sign of congestion (RFC 9000 section 14.4).
+                    if !self.is_probe(packet.segment) {
                         last = Some(number);
                     }
+                    self.give_up(place);
+                    bytes += u64::from(packet.bytes);
                     if packet.at >= self.own.sampled_at {
                         longest = longest.max(packet.at - *span.get_or_insert(packet.at));
                     }
@@ -77,7 +78,6 @@ impl Connection<Quic> {
         self.lost += bytes;
         self.own.lost_bytes += bytes;
         let next = self.own.next();
-        // A lost probe of the path MTU is no sign of congestion (RFC 9000 section 14.4).
         if let Some(last) = last
             && self.own.episodes.on_loss(last, next)
         {

@@ -1,7 +1,7 @@
 //! The sender of QUIC: loss detection and congestion control of RFC 9002, over the packets in the order of their numbers.
 //!
 //! Windows, and all that is in flight, count bytes of UDP payload. The data is a stream, which is cut into datagrams as they
-//! leave, so that their size can change. A datagram that is lost leaves again, with the same data, under a new packet number.
+//! leave, so that their size can change. The data of a lost datagram is retransmitted in a packet with a new number.
 //!
 //! Simplifications: a datagram without data (a probe of the path MTU, tickets) has a place in the order of the stream; where it is
 //! lost, a packet of [`datagrams::STUB`] bytes takes the place. The delay that an ACK reports is not on the wire: of an ACK of one packet
