@@ -173,7 +173,8 @@ impl<'a> Measured<'a> {
         let not_measured =
             not_measured.map(|error| format!("the harm to other connections is not measured: {error}"));
         let warnings = subject.warnings(subject.replications(request).len());
-        let warnings = warnings.into_iter().chain(captured.warnings.iter().cloned()).chain(not_measured);
+        let warnings = request.stands_in().into_iter().chain(warnings);
+        let warnings = warnings.chain(captured.warnings.iter().cloned()).chain(not_measured);
         Outcome { results, recommendation, warnings: warnings.collect() }
     }
 

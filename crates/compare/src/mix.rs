@@ -411,6 +411,7 @@ impl<'a> Mix<'a> {
             Input::Capture { capture, .. } => capture.warnings.clone(),
             _ => vec![],
         };
+        warnings.extend(self.request.stands_in());
         let (answered, all) = (self.outcomes.len(), self.networks.answered.len());
         if answered < all {
             // Networks that were drawn stand for others.

@@ -88,6 +88,18 @@ impl Request {
         self.input.profile(self.profile)
     }
 
+    /// Warning where another profile than that of the request stands for the stack of a capture.
+    pub(crate) fn stands_in(&self) -> Option<String> {
+        let stack = self.stack();
+        (matches!(self.input, Input::Capture { .. }) && stack != self.profile).then(|| {
+            format!(
+                "the capture is of QUIC, and profile {} is not: profile {} stands for the stack that sent; --profile names another",
+                self.profile.word(),
+                stack.word()
+            )
+        })
+    }
+
     /// The sizes in ascending order, each once.
     pub(crate) fn ascending(&self) -> Vec<u64> {
         let sizes: BTreeSet<u64> = self.sizes.iter().copied().collect();

@@ -200,6 +200,10 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
         let why = format!("only senders of profile {can} pace whatever the scheme, and this is {profile}");
         return refuse("paced", why);
     }
+    if group.send_buffer.is_some() && !declared.is_quic() {
+        let why = format!("only senders of QUIC have it, and this is {profile}");
+        return refuse("send_buffer", why);
+    }
     if declared.is_quic() && group.recovery != scenario::Recovery::Sack {
         let why = format!("losses are found by RFC 9002 under profile {profile}; expected \"sack\"");
         return refuse("recovery", why);
