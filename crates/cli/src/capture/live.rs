@@ -14,7 +14,7 @@ use crate::output::complain;
 const OVER: i32 = 124;
 const NOT_RUN: [i32; 2] = [126, 127];
 
-/// Most bytes that are copied after tcpdump was told to end: what its buffer holds (`-B 16384`).
+/// Bytes that are read at most after tcpdump got the signal to end. Its buffer has this size (`-B 16384`).
 const REST: u64 = 16 << 20;
 
 /// A capture to make.
