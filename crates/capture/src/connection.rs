@@ -52,6 +52,7 @@ impl Connection {
             handshake = Handshake::find(flow, side);
         }
         trace.clock_step = clock_step;
+        trace.datagrams = std::mem::take(&mut flow.datagrams[side as usize]);
         trace.sends.first()?;
         let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
         let client = flow.ends[flow.client as usize].ip();

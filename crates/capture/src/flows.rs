@@ -196,6 +196,8 @@ pub(crate) struct Flow {
     pub(crate) source: Source,
     /// Share of the data packets of which it is open whether they arrived.
     pub(crate) open: f64,
+    /// UDP payload of each packet with data of the two sides, in the order in which they left; none of a connection of TCP.
+    pub(crate) datagrams: [Vec<u32>; 2],
 }
 
 /// A packet that was added to its connection.
@@ -229,6 +231,7 @@ impl Flow {
             successor: Successor::default(),
             source: Source::default(),
             open: 0.0,
+            datagrams: [vec![], vec![]],
         }
     }
 
@@ -326,6 +329,7 @@ impl Flow {
             successor,
             source,
             open,
+            datagrams: std::mem::take(&mut self.datagrams),
         }
     }
 

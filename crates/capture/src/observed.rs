@@ -13,6 +13,7 @@ use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
 use crate::reordering::Reordering;
 use crate::seconds::{self, Seconds};
+use crate::sending::{Sending, sending};
 use crate::sequence::TimeSequence;
 use crate::series::Series;
 use crate::source::Source;
@@ -99,6 +100,11 @@ impl Connection {
     /// Packets in the order in which they were sent, with their fates.
     pub fn offered(&self) -> Vec<Offered> {
         offered(&self.trace)
+    }
+
+    /// Packets over time, with their rounds.
+    pub fn sending(&self) -> Sending {
+        sending(&self.trace)
     }
 
     /// Whether enough packets were overtaken to describe a path that reorders. One or two have no spread.

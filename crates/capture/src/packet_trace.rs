@@ -191,6 +191,8 @@ pub(crate) struct PacketTrace {
     pub(crate) source: Source,
     /// Share of the data packets of which it is open whether they arrived.
     pub(crate) open: f64,
+    /// UDP payload of each transmission; none of a connection of TCP.
+    pub(crate) datagrams: Vec<u32>,
 }
 
 /// Packets and times of a connection that contradict all others and are left out.

@@ -9,6 +9,7 @@ use crate::flows::Flow;
 use crate::offered::{Offered, offered};
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::{MAX_PIECES, PacketTrace};
+use crate::sending::{Sending, sending};
 use crate::side::Side;
 use crate::summary::Summary;
 use crate::tap::Tap;
@@ -62,6 +63,11 @@ impl Simulated {
     /// The same as of a captured connection: [`Connection::slow_start_end`](crate::Connection::slow_start_end).
     pub fn unexplained_end(&self) -> Option<SlowStartEnd> {
         end_without_delay(&self.0)
+    }
+
+    /// Packets over time, with their rounds.
+    pub fn sending(&self) -> Sending {
+        sending(&self.0)
     }
 
     /// Packets in the order in which they were sent, with their fates.

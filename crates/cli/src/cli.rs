@@ -12,7 +12,8 @@ use firstflight_scenario::{preset::PRESETS, schema};
 use crate::doctor::VERSION;
 use crate::failure::{Failure, wrong_at};
 use crate::{
-    algorithms, capture, compare, connections, doctor, effect, log, output, presets, run, sender, sweep,
+    algorithms, capture, compare, connections, doctor, effect, identify, log, output, presets, run, sender,
+    sweep,
 };
 
 /// Compare the start-up schemes of TCP connections.
@@ -43,6 +44,7 @@ enum Command {
     Compare(compare::Options),
     Capture(capture::Options),
     Connections(connections::Options),
+    Identify(identify::Options),
     Effect(effect::Options),
     Run(run::Options),
     Sweep(sweep::Options),
@@ -128,6 +130,7 @@ impl Cli {
             Command::Compare(options) => compare::execute(&options),
             Command::Capture(options) => capture::execute(&options),
             Command::Connections(options) => connections::execute(&options),
+            Command::Identify(options) => identify::execute(&options),
             Command::Effect(options) => effect::execute(&options),
             Command::Run(options) => run::execute(&options),
             Command::Sweep(options) => sweep::execute(&options),

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use firstflight::{Input, Known, Simulator, files};
+use firstflight::{Identity, Input, Known, Simulator, files};
 use firstflight_capture::is_qlog;
 use firstflight_compare::{Connections, connections, effect, forecast};
 use firstflight_document::file;
@@ -110,7 +110,12 @@ fn read(path: &Path) -> Result<(Connections, Option<Input>), Failure> {
                 complain(format_args!("warning: {warning}"));
             }
             let rows = Connections { name: file.name.clone(), connections: connections(&capture) };
-            let input = Input::Capture { file, capture: Box::new(capture), known: Known::default() };
+            let input = Input::Capture {
+                file,
+                capture: Box::new(capture),
+                known: Known::default(),
+                identity: Identity::default(),
+            };
             Ok((rows, Some(input)))
         }
     }

@@ -14,6 +14,7 @@ mod effect;
 mod failure;
 #[cfg(all(target_os = "linux", feature = "gateway"))]
 mod gateway;
+mod identify;
 mod interrupt;
 mod keys;
 #[cfg(all(target_os = "linux", feature = "lab"))]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 35] = [
+const LAYERS: [(&str, &[&str]); 36] = [
     ("contract", &[]),
     ("quantile", &[]),
     ("probe", &["contract", "quantile"]),
@@ -38,12 +38,13 @@ const LAYERS: [(&str, &[&str]); 35] = [
         ],
     ),
     ("explain", &["contract", "document", "random", "net", "scenario", "capture", "hosts"]),
+    ("identify", &["contract", "document", "random", "probe", "scenario", "capture", "results", "hosts"]),
     ("sweep", &["contract", "document", "random", "scenario", "results", "hosts"]),
     (
         "compare",
         &[
             "contract", "document", "quantile", "random", "schemes", "paths", "gateway", "scenario",
-            "capture", "results", "hosts", "explain", "sweep",
+            "capture", "results", "hosts", "explain", "identify", "sweep",
         ],
     ),
     (
@@ -96,6 +97,7 @@ const LAYERS: [(&str, &[&str]); 35] = [
             "bpf",
             "sim",
             "hosts",
+            "identify",
             "sweep",
             "compare",
             "kernel",

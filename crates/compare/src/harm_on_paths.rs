@@ -18,7 +18,7 @@ use firstflight_scenario::{Candidate, Profile};
 use crate::bench::Bench;
 use crate::defaults::{DEFAULT_SIZES, default_candidates};
 use crate::harm::Bystanders;
-use crate::input::{Input, Known};
+use crate::input::{Identity, Input, Known};
 use crate::path::Subject;
 use crate::present::present;
 use crate::request::Request;
@@ -98,7 +98,7 @@ type BySize = Vec<Vec<Option<[Measured; 2]>>>;
 fn measured(path: &Path, seed: u64) -> BySize {
     let file = InputFile { name: path.display().to_string(), bytes: 0, sha256: String::new() };
     let capture = Box::new(read(path).expect("a capture"));
-    let input = Input::Capture { file, capture, known: Known::default() };
+    let input = Input::Capture { file, capture, known: Known::default(), identity: Identity::default() };
     let schemes = default_candidates(&input, Profile::Linux, &Simulator, false);
     let request = Request { schemes, seed, ..Request::of(input) };
     let subject = Subject::explained(&Simulator, &request, &Silent).expect("a path");

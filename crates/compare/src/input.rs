@@ -1,8 +1,12 @@
 //! Inputs of a comparison.
 
-use firstflight_capture::{Capture, is_qlog, read_from};
+use std::sync::OnceLock;
+
+use firstflight_capture::{Capture, infer_together, is_qlog, read_from};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_document::Error;
+use firstflight_hosts::simulator::Simulator;
+use firstflight_identify::{Identified, identify};
 use firstflight_scenario::preset::{Preset, preset};
 use firstflight_scenario::{FlowGroup, Limit, Loaded, Profile, Scenario, Source, parse};
 use sha2::{Digest, Sha256};
@@ -26,7 +30,26 @@ pub enum Input {
         capture: Box<Capture>,
         /// Values that the user knows; each replaces the inferred one.
         known: Known,
+        /// The stack of the sender.
+        identity: Identity,
     },
+}
+
+/// The stack of a captured sender, identified when it is first asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Identity(OnceLock<Option<Identified>>);
+
+impl Identity {
+    /// The stack of the connection with most data; `None` if its packets show too little.
+    fn of(&self, capture: &Capture) -> Option<&Identified> {
+        /// Seed of the paths on which stacks are tried. It is no part of the request: another one would make another profile.
+        const SEED: u64 = 1;
+        let identified = || {
+            let largest = capture.connections.iter().max_by_key(|connection| connection.observed.bytes)?;
+            identify(&Simulator, largest, &infer_together(&[largest]), &[], SEED)
+        };
+        self.0.get_or_init(identified).as_ref()
+    }
 }
 
 /// Values of a path that are known beforehand.
@@ -52,9 +75,15 @@ impl Input {
     /// The stack of the transfer: its own, or else `profile`; for a capture of QUIC one that speaks QUIC.
     pub fn profile(&self, profile: Profile) -> Profile {
         match self {
-            Self::Capture { capture, .. } => profile_of(capture, profile),
+            Self::Capture { capture, identity, .. } => profile_of(capture, identity, profile),
             _ => self.transfer().map_or(profile, |flow| flow.profile),
         }
+    }
+
+    /// The stack of a captured sender; `None` without a capture, or if it shows too little.
+    pub fn identified(&self) -> Option<&Identified> {
+        let Self::Capture { capture, identity, .. } = self else { return None };
+        identity.of(capture)
     }
 
     /// The preset of this name.
@@ -70,7 +99,7 @@ impl Input {
     /// # Errors
     /// [`Error`] with the valid range if there is no such connection, or if the input is no capture.
     pub fn connection(self, number: u64) -> Result<Self, Error> {
-        let Self::Capture { file, capture, known } = self else {
+        let Self::Capture { file, capture, known, .. } = self else {
             return Err(Error::invalid("the input is no capture, which alone has connections"));
         };
         let count = capture.connections.len();
@@ -83,7 +112,7 @@ impl Input {
             };
             Error::invalid(format!("{} has no such connection", file.name)).expecting(expected)
         })?;
-        Ok(Self::Capture { file, capture: Box::new(only), known })
+        Ok(Self::Capture { file, capture: Box::new(only), known, identity: Identity::default() })
     }
 
     /// A capture, pcap or pcapng, from its bytes; `name` is its name in results and errors.
@@ -94,7 +123,12 @@ impl Input {
         let capture = read_from(bytes, name).map_err(|error| Error::invalid(error.to_string()))?;
         let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let file = InputFile { name: name.into(), bytes: bytes.len() as u64, sha256 };
-        Ok(Self::Capture { file, capture: Box::new(capture), known: Known::default() })
+        Ok(Self::Capture {
+            file,
+            capture: Box::new(capture),
+            known: Known::default(),
+            identity: Identity::default(),
+        })
     }
 
     /// Packets of the capture that may have carried TCP and could not be read.
@@ -156,11 +190,14 @@ impl From<&Scenario> for Input {
 }
 
 /// The profile that stands for the stack of a capture: `profile`, unless the connection with most data is of QUIC and `profile` does not
-/// speak QUIC. Packets do not name their stack; quinn's then stands for it.
-fn profile_of(capture: &Capture, profile: Profile) -> Profile {
+/// speak QUIC. The stack that starts as the captured sender does then stands for it; quinn's, if none does.
+fn profile_of(capture: &Capture, identity: &Identity, profile: Profile) -> Profile {
     let largest = capture.connections.iter().max_by_key(|connection| connection.observed.bytes);
     let quic = largest.is_some_and(|connection| connection.source.transport() == "quic");
-    if quic && !profile.stack().is_quic() { Profile::Quinn } else { profile }
+    if !quic || profile.stack().is_quic() {
+        return profile;
+    }
+    identity.of(capture).and_then(Identified::likeliest).map_or(Profile::Quinn, |stack| stack.profile)
 }
 
 /// Whether these are the first bytes of a pcapng file, of a pcap file of either byte order with micro- or nanoseconds, of a qlog, or

@@ -65,7 +65,7 @@ pub use effect::{Connections, effect, forecast};
 pub use firstflight_explain::Breadth;
 pub use how::deployable;
 pub use inferred::inferred_path;
-pub use input::{Input, Known, is_capture};
+pub use input::{Identity, Input, Known, is_capture};
 pub use present::present;
 pub use recording::{admit_recordings, recordings, shown_run};
 pub use request::{Limits, Request};

@@ -188,6 +188,7 @@ impl<'a> Measured<'a> {
             routes: &routes,
             profile: subject.profile(),
             origin: if captured_path { Origin::Captured } else { Origin::Given },
+            starts_as: request.starts_as(),
             departure: captured.departure,
             unknown: &subject.path_result().cannot_tell,
             groups: &[],

@@ -187,6 +187,7 @@ impl<'a> Mix<'a> {
             routes: &self.routes(),
             profile: request.stack(),
             origin: Origin::Captured,
+            starts_as: request.starts_as(),
             departure: self.measured_departure(),
             unknown: &[],
             groups: &groups,

@@ -74,7 +74,7 @@ pub(super) struct Network<'a> {
 impl<'a> Networks<'a> {
     /// The networks of the request's capture; `None` unless there are several with enough data.
     pub(super) fn of(request: &'a Request) -> Option<Self> {
-        let Input::Capture { file, capture, known } = &request.input else { return None };
+        let Input::Capture { file, capture, known, .. } = &request.input else { return None };
         let all: u64 = capture.groups.iter().map(Group::bytes).sum();
         let choice = choose(&capture.groups.iter().map(Size::of).collect::<Vec<_>>());
         if choice.chosen.len() < 2 {

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use firstflight_document::Error;
 use firstflight_explain::Breadth;
 use firstflight_hosts::memory;
+use firstflight_identify::{Identified, Probable};
 use firstflight_scenario::{Candidate, Profile};
 use firstflight_schemes::catalogue::Schemes;
 
 use crate::defaults::{DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES};
 use crate::input::Input;
+use crate::present::present;
 use crate::weights::Weights;
 
 /// A comparison to run.
@@ -88,16 +90,34 @@ impl Request {
         self.input.profile(self.profile)
     }
 
-    /// Warning where another profile than that of the request stands for the stack of a capture.
-    pub(crate) fn stands_in(&self) -> Option<String> {
-        let stack = self.stack();
-        (matches!(self.input, Input::Capture { .. }) && stack != self.profile).then(|| {
-            format!(
-                "the capture is of QUIC, and profile {} is not: profile {} stands for the stack that sent; --profile names another",
-                self.profile.word(),
+    /// The stack whose start the captured sender has, as a phrase.
+    pub(crate) fn starts_as(&self) -> Option<String> {
+        self.input.identified().and_then(Identified::starts_as)
+    }
+
+    /// Warnings where the forecasts are not of the stack whose start the captured sender has.
+    pub(crate) fn stands_in(&self) -> Vec<String> {
+        let Input::Capture { .. } = self.input else { return vec![] };
+        let (stack, identified, starts_as) = (self.stack(), self.input.identified(), self.starts_as());
+        let mut warnings = vec![];
+        if stack != self.profile && starts_as.is_none() {
+            warnings.push(format!(
+                "the capture is of QUIC, and its sender starts as no stack that has a profile: profile {} stands for it; --profile names another",
                 stack.word()
-            )
-        })
+            ));
+        }
+        let alike = identified.map(Identified::alike).unwrap_or_default();
+        let present = present(stack).label();
+        let same = |one: &&Probable| {
+            one.profile == stack && (stack.stack().is_quic() || one.candidate.scheme.label() == present)
+        };
+        if let Some(starts_as) = starts_as.filter(|_| !alike.iter().any(same)) {
+            warnings.push(format!(
+                "the captured sender starts as {starts_as}, and times of now are those of profile {} with {present}",
+                stack.word()
+            ));
+        }
+        warnings
     }
 
     /// The sizes in ascending order, each once.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use firstflight_capture::read;
-use firstflight_compare::{Input, Known, Limits, Request, compare};
+use firstflight_compare::{Identity, Input, Known, Limits, Request, compare};
 use firstflight_contract::{Exit, Nanos, Rate};
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
@@ -45,7 +45,12 @@ fn capture(name: &str) -> Input {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/testdata").join(name);
     let capture = read(&path).expect("a readable capture");
     let file = InputFile { name: name.into(), bytes: 0, sha256: String::new() };
-    Input::Capture { file, capture: Box::new(capture), known: Known::default() }
+    Input::Capture {
+        file,
+        capture: Box::new(capture),
+        known: Known::default(),
+        identity: Identity::default(),
+    }
 }
 
 fn row<'a>(report: &'a CompareReport, scheme: &str, size: u64) -> &'a firstflight_results::SchemeResult {
@@ -185,11 +190,11 @@ fn the_limit_of_a_captured_connection_is_named_with_its_time() {
 #[test]
 fn the_name_of_a_capture_may_have_any_characters() {
     let titled = |name: &str| {
-        let Input::Capture { mut file, capture, known } = capture("p2-reno-30KB.pcap") else {
+        let Input::Capture { mut file, capture, known, .. } = capture("p2-reno-30KB.pcap") else {
             unreachable!()
         };
         file.name = name.into();
-        let input = Input::Capture { file, capture, known };
+        let input = Input::Capture { file, capture, known, identity: Identity::default() };
         let report =
             compare(&Simulator, &request(input, &["slow-start+reno"], &[30_000]), &Silent).expect("compared");
         report.comparison.provenance.scenario

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::compare::request;
 use firstflight_capture::{Capture, Next, Reader, read, read_from};
-use firstflight_compare::{Input, Known, Request, compare};
+use firstflight_compare::{Identity, Input, Known, Request, compare};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
@@ -39,7 +39,7 @@ fn forecast_from(bytes: &[u8], name: &str, scheme: &str, sizes: &[u64]) -> Compa
 
 fn forecast_of(capture: Capture, known: Known, name: &str, scheme: &str, sizes: &[u64]) -> CompareReport {
     let file = InputFile { name: name.into(), bytes: 0, sha256: String::new() };
-    let input = Input::Capture { file, capture: Box::new(capture), known };
+    let input = Input::Capture { file, capture: Box::new(capture), known, identity: Identity::default() };
     let request = Request { runs: 30, ..request(input, &[scheme], sizes) };
     compare(&Simulator, &request, &Silent).expect("compared")
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use firstflight_capture::read;
-use firstflight_compare::{Input, Known, Request, compare};
+use firstflight_compare::{Identity, Input, Known, Request, compare};
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
 use firstflight_results::{InputFile, PathResult};
@@ -15,7 +15,7 @@ fn explained(name: &str) -> PathResult {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
     let capture = Box::new(read(&file).expect("a readable capture"));
     let file = InputFile { name: name.into(), bytes: 0, sha256: String::new() };
-    let input = Input::Capture { file, capture, known: Known::default() };
+    let input = Input::Capture { file, capture, known: Known::default(), identity: Identity::default() };
     let request = Request { runs: 2, ..request(input, &["slow-start+reno"], &[30_000]) };
     compare(&Simulator, &request, &Silent).expect("compared").comparison.path
 }

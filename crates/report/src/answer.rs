@@ -81,6 +81,7 @@ fn lines(report: &CompareReport, width: usize, colour: Colour, most: Parts) -> V
     let Some(answer) = &report.comparison.answer else { return vec![] };
     let mut lines: Vec<String> = vec![];
     let style = if answer.verdict == "change" { Style::Green } else { Style::Bold };
+    lines.extend(starts_as(answer).iter().flat_map(|text| wrap(text, width)));
     lines.extend(wrap(&printable(&answer.sentence), width).iter().map(|text| paint(text, style, colour)));
     lines.push(String::new());
     // Commands stay on one line each, so that they can be copied.
@@ -103,6 +104,11 @@ fn lines(report: &CompareReport, width: usize, colour: Colour, most: Parts) -> V
         lines.extend(wrapped.map(|text| format!("{:NAME$}{text}", "")));
     }
     lines
+}
+
+/// The sentence that names the captured sender's stack.
+pub(crate) fn starts_as(answer: &Answer) -> Option<String> {
+    answer.starts_as.as_ref().map(|stack| format!("The captured sender starts as {} does.", printable(stack)))
 }
 
 /// Adds a part, at most `most` lines of it with the number of the others, and an empty line below.

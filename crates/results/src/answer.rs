@@ -9,6 +9,8 @@ object! {
     pub struct Answer = "answer" {
         /// Kind of the answer: `change`, `keep` or `cannot-tell`.
         verdict: String,
+        /// The stack whose start that of the captured sender resembles, as a phrase: `nginx 1.26`. Null without a capture, and if none does.
+        starts_as: Option<String>,
         /// The answer in at most 20 words.
         sentence: String,
         /// Chain of labels of the setting to have; null unless the verdict is `change`.

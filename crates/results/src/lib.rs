@@ -38,6 +38,7 @@ mod check;
 mod column;
 mod comparison;
 mod effect;
+mod identified;
 mod object;
 #[cfg(feature = "parquet")]
 pub mod parquet;
@@ -56,6 +57,7 @@ pub use check::violations;
 pub use column::{Cell, Column, Field, Json, Kind, Range, Record, Value};
 pub use comparison::*;
 pub use effect::*;
+pub use identified::*;
 pub use path::*;
 pub use report::*;
 pub use run::*;

@@ -6,11 +6,11 @@ use crate::column::{Column, Field, Record};
 use crate::{
     Answer, AnswerAtSize, CapturedConnection, CapturedExit, CapturedTransfer, Change, Comparison, Completion,
     ConnectionResult, Copies, Effect, EffectAtSize, EffectSide, EngineResult, FlowMeans, FlowResult, FlowRow,
-    ForAllSizes, Harm, InputFile, KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare,
-    NetworkResult, NetworkRow, PairedDifference, PassedOver, PathEstimate, PathResult, Provenance,
-    Recommended, Reordering, ReplicationRow, ResearchStart, ResultRow, Risk, RunMeans, RunResult, RunRow,
-    SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult, SweepRow, Table, TypicalExit, Validity,
-    WindowRow,
+    ForAllSizes, Harm, IdentifiedSender, IdentifiedStack, InputFile, KindWeight, LimitedBy, LinkMeans,
+    LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow, PairedDifference, PassedOver,
+    PathEstimate, PathResult, Provenance, Recommended, Reordering, ReplicationRow, ResearchStart, ResultRow,
+    Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult,
+    SweepRow, Table, TypicalExit, Validity, WindowRow,
 };
 
 const HEAD: &str = "\
@@ -37,7 +37,8 @@ const OBJECTS: &str = "\
 
 `firstflight run --json` prints the object [run](#object-run), `firstflight compare --json` the object
 [comparison](#object-comparison), `firstflight sweep --json` the object [sweep](#object-sweep), `firstflight connections --json` an array of
-[captured connections](#object-captured-connection), `firstflight effect --json` the object [effect](#object-effect). Fields keep the order of these tables.
+[captured connections](#object-captured-connection), `firstflight effect --json` the object [effect](#object-effect),
+`firstflight identify --json` an array of [senders](#object-sender). Fields keep the order of these tables.
 ";
 
 /// The page in Markdown.
@@ -142,6 +143,8 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<Change>(),
     Object::of::<EffectAtSize>(),
     Object::of::<EffectSide>(),
+    Object::of::<IdentifiedSender>(),
+    Object::of::<IdentifiedStack>(),
     Object::of::<SweepResult>(),
     Object::of::<SobolIndex>(),
 ];

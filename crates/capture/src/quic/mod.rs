@@ -108,6 +108,7 @@ impl Recorded {
                     let (start, len) = boards[own].send(number, len, data);
                     let ack = boards[peer].cumulative();
                     flow.add_simulated(at, side, (start, len, header + self.ip_udp()), (ack, &[]));
+                    flow.datagrams[own].push(size);
                     if let Some(packet) = flow.packets.last_mut().filter(|_| ends[index]) {
                         packet.flags.0 |= Flags::PUSH;
                     }

@@ -8,6 +8,7 @@ use firstflight_document::{Error, Places, Problem};
 use firstflight_explain::{Explanation, Given, Question};
 use firstflight_hosts::host::Host;
 use firstflight_hosts::progress::Progress;
+use firstflight_identify::Identified;
 use firstflight_results::PathResult;
 use firstflight_scenario::build::{Flow, Packet, Path};
 use firstflight_scenario::{Limit, Loaded, Network, Receiver, Scenario, Source, limits};
@@ -59,7 +60,7 @@ impl<'a> Subject<'a> {
             Input::Given(known) => Self::given(host, known, request),
             Input::Preset(preset) => Self::loaded(host, preset.load(), preset.name, request),
             Input::Scenario(loaded) => Self::loaded(host, (**loaded).clone(), "scenario", request),
-            Input::Capture { file, capture, known } => {
+            Input::Capture { file, capture, known, .. } => {
                 let connections: Vec<&Connection> =
                     capture.connections.iter().map(Connection::first_transfer).collect();
                 let on_path = between_busiest(&connections);
@@ -174,7 +175,12 @@ impl<'a> Subject<'a> {
         let sizes = Packet::new().size(Amount::Bytes(packet.into()));
         let scenario = Scenario::builder().title(file).path(dumbbell).packet(sizes).build()?;
         let mut subject = Self::loaded(host, scenario.into(), file, request)?;
-        subject.settle_ends(inferred, mss);
+        // Flights of QUIC have tickets and probes too: the initial window of an identified stack is better known than measured.
+        let likeliest = request.input.identified().and_then(Identified::likeliest);
+        let usual =
+            likeliest.filter(|one| stack.is_quic() && one.candidate.settings.initial_window.is_none());
+        let known_window = usual.is_some_and(|one| one.profile == request.stack());
+        subject.settle_ends(inferred, mss, known_window);
         let warnings = inferred.notes.iter().cloned().chain(contradictions(inferred, known)).collect();
         Ok(Self { path, warnings, title: file.into(), longer, ..subject })
     }
@@ -219,10 +225,10 @@ impl<'a> Subject<'a> {
         self.warnings.extend(open_questions(&self.path, self.unknown));
     }
 
-    /// Gives the transfer the initial window and the ACK policy of the captured connections.
-    fn settle_ends(&mut self, inferred: &InferredPath, mss: u32) {
+    /// Gives the transfer the ACK policy of the captured connections, and their initial window unless that of the profile is known to be it.
+    fn settle_ends(&mut self, inferred: &InferredPath, mss: u32, known_window: bool) {
         let flow = &mut self.scenario.flows[0];
-        if let Some(window) = inferred.initial_window.known() {
+        if let Some(window) = inferred.initial_window.known().filter(|_| !known_window) {
             flow.initial_window = (window.value.round().max(1.0) as u64) * u64::from(mss);
         }
         if let Some(receiver) = inferred.receiver.known() {

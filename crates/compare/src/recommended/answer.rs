@@ -40,6 +40,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) routes: &'a [Route],
     pub(crate) profile: Profile,
     pub(crate) origin: Origin,
+    /// The stack whose start the captured sender has, as a phrase.
+    pub(crate) starts_as: Option<String>,
     /// Median relative error of the re-runs of the captured connections.
     pub(crate) departure: Option<f64>,
     /// Names of the path's unknown values.
@@ -182,6 +184,7 @@ pub(super) fn of_stack(
 fn empty(rule: Rule, facts: &Facts<'_>) -> Answer {
     Answer {
         verdict: String::new(),
+        starts_as: facts.starts_as.clone(),
         sentence: String::new(),
         setting: None,
         commands: vec![],

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-use firstflight_compare::{Input, Known};
+use firstflight_compare::{Identity, Input, Known};
 use firstflight_document::{Error, nearest};
 use firstflight_hosts::progress::Progress;
 use firstflight_scenario::load_with;
@@ -41,7 +41,7 @@ pub fn input<E: From<Error>>(
     let known = known()?;
     let paths: Vec<_> = named.iter().map(Path::new).collect();
     let (file, capture) = read(&paths, progress)?;
-    Ok(Input::Capture { file, capture: Box::new(capture), known })
+    Ok(Input::Capture { file, capture: Box::new(capture), known, identity: Identity::default() })
 }
 
 /// The preset or the scenario at `path`; `None` if it is a capture.

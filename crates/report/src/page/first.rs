@@ -3,7 +3,7 @@
 use firstflight_results::{Answer, AnswerAtSize, CompareReport, PairedDifference};
 use maud::{Markup, html};
 
-use crate::answer::{facts, gained};
+use crate::answer::{facts, gained, starts_as};
 use crate::format::{bytes, percent_magnitude, printable, time};
 use crate::path::path_line;
 
@@ -18,6 +18,7 @@ pub(super) fn section(report: &CompareReport, title: &str) -> Markup {
             h1 #title { (title) }
             @match &comparison.answer {
                 Some(answer) => {
+                    @if let Some(text) = starts_as(answer) { p.starts { (text) } }
                     p.lead { (printable(&answer.sentence)) }
                     (commands(answer))
                     (times(answer))

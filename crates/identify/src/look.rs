@@ -1,0 +1,123 @@
+//! The part of a connection that is compared: its curve of sent bytes, and the sizes of its datagrams.
+
+use firstflight_capture::{Sending, Sent};
+use firstflight_contract::Nanos;
+
+/// Least payload of a packet with which a transfer begins, bytes. Tickets and the ends of handshakes are smaller.
+pub(crate) const FULL: u32 = 1000;
+
+/// Bytes behind which curves are compared: two packets of 1200 bytes.
+const FIRST: f64 = 2400.0;
+
+/// The curve of one transfer: bytes that were sent until a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Curve {
+    /// Seconds since more than the first bytes were sent, and bytes that were sent from the first full packet to this one.
+    points: Vec<(f64, u64)>,
+    /// Times of the first full packet and of the last packet.
+    pub(crate) span: (Nanos, Nanos),
+}
+
+impl Curve {
+    /// The curves of a sender's transfers that have several full packets; `payload` is that of a full packet, bytes.
+    pub(crate) fn all(sending: &Sending, payload: u32) -> Vec<Self> {
+        let ends = sending.begins.iter().skip(1).copied().chain([sending.packets.len()]);
+        let spans = sending.begins.iter().copied().zip(ends);
+        spans.filter_map(|(begin, end)| Self::of(&sending.packets[begin..end], payload.min(FULL))).collect()
+    }
+
+    /// The curve of these packets; `None` with fewer than four full ones.
+    fn of(packets: &[Sent], full: u32) -> Option<Self> {
+        /// Fewest full packets, so that no probe of an idle sender is a transfer.
+        const FEW: usize = 4;
+        let first = packets.iter().position(|packet| packet.bytes >= full)?;
+        let packets = &packets[first..];
+        if packets.iter().filter(|packet| packet.bytes >= full).count() < FEW {
+            return None;
+        }
+        let mut bytes = 0;
+        let points = packets.iter().map(|packet| {
+            bytes += u64::from(packet.bytes);
+            (packet.at.0 as f64 * 1e-9, bytes)
+        });
+        let mut points: Vec<(f64, u64)> = points.collect();
+        // A server reads its file between a probe of the path MTU and its data.
+        let begin = points[points.partition_point(|point| point.1 <= FIRST as u64).min(points.len() - 1)].0;
+        points.iter_mut().for_each(|point| point.0 -= begin);
+        Some(Self { points, span: (packets[0].at, packets[packets.len() - 1].at) })
+    }
+
+    /// Bytes of the whole transfer.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.points.last().map_or(0, |point| point.1)
+    }
+
+    /// Time at which more than `bytes` had been sent, seconds; `None` if the transfer has no more.
+    fn time(&self, bytes: u64) -> Option<f64> {
+        self.points.get(self.points.partition_point(|point| point.1 <= bytes)).map(|point| point.0)
+    }
+
+    /// Mean differences of time to another curve, seconds, each over a step of bytes by the root of two, with the time of this curve in the
+    /// middle of the step. The last twentieth is left out: transfers end with retransmissions.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<(f64, f64)> {
+        /// Points of a step.
+        const POINTS: i32 = 4;
+        let most = 0.95 * self.bytes().min(other.bytes()) as f64;
+        let at = |step: i32, point: i32| {
+            FIRST * libm::exp2((f64::from(step) + f64::from(point) / f64::from(POINTS)) / 2.0)
+        };
+        let steps = (0..).take_while(|step| at(*step, POINTS) <= most);
+        let of_step = |step: i32| {
+            let times = (0..POINTS).filter_map(|point| {
+                let bytes = at(step, point) as u64;
+                Some((self.time(bytes)?, other.time(bytes)?))
+            });
+            let times: Vec<(f64, f64)> = times.collect();
+            let sum: f64 = times.iter().map(|(own, other)| (own - other).abs()).sum();
+            let middle = times.get(times.len() / 2).map_or(0.0, |times| times.0);
+            (sum / times.len().max(1) as f64, middle)
+        };
+        steps.map(of_step).collect()
+    }
+}
+
+/// Sizes of the datagrams of a connection of QUIC, bytes of UDP payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// The most common size of the first flight.
+    pub(crate) first: u32,
+    /// The largest of the first flight, a probe of the path MTU if it is larger than `first`.
+    pub(crate) probe: u32,
+    /// The most common size of the second and third round trip; zero if the transfer has none.
+    pub(crate) later: u32,
+}
+
+impl Sizes {
+    /// Sizes of the first transfer that has a flight; `rtt` is the shortest round trip.
+    pub(crate) fn of(sending: &Sending, rtt: Nanos) -> Option<Self> {
+        let begin = sending.packets.iter().position(|packet| packet.bytes >= FULL)?;
+        let at = |trips: f64| sending.packets[begin].at.saturating_add(Nanos((rtt.0 as f64 * trips) as u64));
+        let within = |from: f64, to: f64| {
+            let sizes = sending.packets.iter().filter(move |packet| (at(from)..at(to)).contains(&packet.at));
+            sizes.map(|packet| packet.bytes).filter(|bytes| *bytes >= FULL).collect::<Vec<_>>()
+        };
+        let (first, later) = (within(0.0, 0.9), within(1.0, 2.9));
+        Some(Self {
+            first: common(&first)?,
+            probe: first.iter().copied().max()?,
+            later: common(&later).unwrap_or(0),
+        })
+    }
+}
+
+/// The most common of these sizes, the larger of two; sizes within a few bytes count as one.
+fn common(sizes: &[u32]) -> Option<u32> {
+    let count = |size: u32| sizes.iter().filter(|other| same(size, **other)).count();
+    sizes.iter().copied().max_by_key(|size| (count(*size), *size))
+}
+
+/// Whether two sizes of datagrams are those of one stack: packet numbers and offsets have different lengths.
+pub(crate) fn same(one: u32, other: u32) -> bool {
+    const NEAR: u32 = 6;
+    one.abs_diff(other) <= NEAR
+}

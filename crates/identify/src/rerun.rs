@@ -1,0 +1,64 @@
+//! The captured transfers by another sender, in the simulator.
+
+use firstflight_capture::simulated::Simulated;
+use firstflight_capture::{PathEstimate, Sending};
+use firstflight_contract::Nanos;
+use firstflight_document::quantity::Amount;
+use firstflight_hosts::host::{Host, Observe};
+use firstflight_scenario::build::{self, Flow, Packet, Rounds};
+use firstflight_scenario::{Limit, Receiver, Scenario};
+
+use crate::candidates::Sender;
+use crate::draws::Path;
+
+/// Size of a full packet on a path that shows no other, bytes.
+const ETHERNET: u32 = 1500;
+
+/// Transfers of a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Transfers {
+    /// Bytes of each.
+    pub(crate) bytes: u64,
+    /// Silence between the first and the second one.
+    pub(crate) silence: Option<Nanos>,
+}
+
+/// Packets of `sender` on `path`; `None` if the host refuses it.
+pub(crate) fn rerun(
+    host: &dyn Host,
+    sender: &Sender,
+    path: &Path,
+    transfers: &Transfers,
+    inferred: &PathEstimate,
+    seed: u64,
+) -> Option<Sending> {
+    let network =
+        build::Path::new(path.rate, path.rtt, Limit::Packets(path.buffer)).access_rate("100 Gbit/s");
+    let mut flow =
+        Flow::new().name("transfer").profile(sender.profile).size(Amount::Bytes(transfers.bytes.max(1)));
+    if let Some(silence) = transfers.silence {
+        flow = flow.rounds(Rounds::new(2, silence));
+    }
+    let stack = sender.profile.stack();
+    // Stacks of QUIC choose the sizes of their datagrams below the MTU.
+    let size = match inferred.packet.known() {
+        Some(packet) if !stack.is_quic() => (packet.value as u32).clamp(100, 65_000),
+        _ => ETHERNET,
+    };
+    let builder =
+        Scenario::builder().path(network).packet(Packet::new().size(Amount::Bytes(size.into()))).flow(flow);
+    let mut scenario = builder.build().ok()?;
+    let payload = scenario.packet.payload(sender.profile);
+    sender.candidate.apply(&mut scenario.flows[0], payload, 1);
+    if let Some(receiver) = inferred.receiver.known() {
+        let named = Receiver::ALL.iter().copied().find(|it| it.word() == receiver.label());
+        let tuned = named == Some(Receiver::Tuned) && !stack.tuned_buffer;
+        let named = if tuned { Some(Receiver::QuickAckThenDelayed) } else { named };
+        scenario.flows[0].receiver = named.unwrap_or(scenario.flows[0].receiver);
+    }
+    scenario.duration = Some(Nanos::from_secs(120));
+    let observe = Observe { capture: Some(u64::MAX), memory: u64::MAX, ..Observe::default() };
+    let run = host.run(&scenario, seed, &observe).ok()?;
+    let capture = run.capture?;
+    Some(Simulated::new(capture.mss, stack.header, capture.packets).sending())
+}
