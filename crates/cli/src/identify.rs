@@ -49,7 +49,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     }
     let mut found = senders(&Simulator, &capture, options.seed);
     if found.is_empty() {
-        let why = format!("{}: no sender shows a round trip and four full packets", file.name);
+        let why = format!("{}: no sender shows a round trip and a transfer of 9 KB", file.name);
         return Err(Failure::new(format!(
             "{why}; expected a capture of transfers of 10 KB or more, from their first packet"
         )));

@@ -12,6 +12,7 @@ mod deb;
 mod dependencies;
 mod documentation;
 mod effect;
+mod identify;
 mod inputs;
 mod interrupt;
 mod json;

@@ -6,7 +6,6 @@ use firstflight_schemes::registry::AnyPhase;
 
 use crate::how::deployable;
 use crate::input::Input;
-use crate::present::present;
 use firstflight_hosts::host::Host;
 
 /// Start-up schemes, and a standalone scheme.
@@ -71,7 +70,11 @@ pub fn default_candidates(
         SchemeSpec::parse(&chain).expect("default schemes make chains")
     };
     let schemes = default_startups(input, profile, host).into_iter().map(|label| chain(label).into());
-    let all = schemes.chain(settings_of_the_stack(input, profile));
+    let schemes: Vec<Candidate> = schemes.collect();
+    // That of a captured sender may be none of the others.
+    let own = Candidate::from(input.present(profile));
+    let own = (profile.stack().operated && !schemes.contains(&own)).then_some(own);
+    let all = schemes.into_iter().chain(own).chain(settings_of_the_stack(input, profile));
     all.filter(|candidate| !only_deployable || deployable(candidate, profile)).collect()
 }
 
@@ -104,6 +107,6 @@ fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
     if flow.is_some_and(|flow| flow.rounds.is_some()) {
         all.push(Settings { keeps_window: true, ..own });
     }
-    let scheme = present(profile);
+    let scheme = input.present(profile);
     all.into_iter().map(|settings| Candidate { scheme: scheme.clone(), settings }).collect()
 }

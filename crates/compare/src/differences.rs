@@ -9,11 +9,10 @@ use firstflight_quantile::type_7;
 use firstflight_results::{
     Ci95, Completion, Mean, PairedDifference, Sample, SampleSet, SchemeResult, StartupExit, TypicalExit,
 };
-use firstflight_scenario::{Candidate, Profile, Settings};
+use firstflight_scenario::{Candidate, Settings};
 
 use crate::costs::Costs;
 use crate::paired::paired;
-use crate::present::present;
 use crate::request::Request;
 use crate::transfers::{Cell, TransferRun};
 use crate::weights::Weights;
@@ -33,10 +32,10 @@ pub(crate) struct References {
 }
 
 impl References {
-    pub(crate) fn of(request: &Request, profile: Profile) -> Self {
+    pub(crate) fn of(request: &Request) -> Self {
         let is_baseline =
             |it: &&Candidate| it.scheme.startup() == "slow-start" && it.settings == Settings::default();
-        let present = present(profile).label();
+        let present = request.present().label();
         Self {
             baseline: request.schemes.iter().find(is_baseline).map(Candidate::label),
             present: request.place(&present).map(|_| present),

@@ -20,7 +20,6 @@ use crate::defaults::{DEFAULT_SIZES, default_candidates};
 use crate::harm::Bystanders;
 use crate::input::{Identity, Input, Known};
 use crate::path::Subject;
-use crate::present::present;
 use crate::request::Request;
 
 /// Replications of every candidate.
@@ -103,7 +102,7 @@ fn measured(path: &Path, seed: u64) -> BySize {
     let request = Request { schemes, seed, ..Request::of(input) };
     let subject = Subject::explained(&Simulator, &request, &Silent).expect("a path");
     let bench = Bench::new(&subject, seed);
-    let own = Candidate::from(present(subject.profile()));
+    let own = Candidate::from(request.present());
     let bystanders = Bystanders::new(&bench, own, &request.schemes, &request.sizes, false);
     let mut bystanders = bystanders.expect("a small path").with_first(REPLICATIONS);
     bystanders.first(&bench, &request.schemes, &Silent).expect("a host that runs them");

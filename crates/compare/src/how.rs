@@ -2,9 +2,7 @@
 //!
 //! TCP is the kernel's, and its ways are here. A stack of QUIC declares its options in its profile.
 
-use firstflight_scenario::{Candidate, Options, Profile, Settings, Threshold};
-
-use crate::present::present;
+use firstflight_scenario::{Candidate, Options, Profile, SchemeSpec, Settings, Threshold};
 
 /// Place at which a scheme of the Linux kernel is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,14 +202,18 @@ pub(crate) fn how_on(candidate: &Candidate, routes: &[Route], profile: Profile) 
     ways(candidate, routes, profile).iter().map(Had::text).collect()
 }
 
-/// Commands or options by which a server changes from the default of its stack to the candidate, one after another; `None` if that
+/// Commands or options by which a server changes from the scheme `present` in its stack to the candidate, one after another; `None` if that
 /// stack cannot have the candidate.
-pub(crate) fn change(candidate: &Candidate, routes: &[Route], profile: Profile) -> Option<Vec<String>> {
+pub(crate) fn change(
+    candidate: &Candidate,
+    routes: &[Route],
+    (profile, present): (Profile, &SchemeSpec),
+) -> Option<Vec<String>> {
     let Had { scheme, settings, .. } = ways(candidate, routes, profile).into_iter().next()?;
     // Profiles that are no stack of today have no default that Linux would have.
     let stack = profile.stack();
     let of_today = stack.is_quic() || profile == Profile::Linux;
-    let has_it = of_today && candidate.scheme.label() == present(profile).label();
+    let has_it = of_today && candidate.scheme == *present;
     Some(if has_it { settings } else { scheme.into_iter().chain(settings).collect() })
 }
 
@@ -234,6 +236,7 @@ pub(super) fn deployed() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::present::present;
 
     #[test]
     fn a_threshold_of_the_path_is_set_on_the_route_to_each_network() {
@@ -340,8 +343,9 @@ mod tests {
     #[test]
     fn a_change_leaves_out_what_the_server_has_already() {
         let routes = [Route { to: None, bdp: 66 }];
-        let of =
-            |text: &str, profile: Profile| change(&Candidate::parse(text).expect(text), &routes, profile);
+        let of = |text: &str, profile: Profile| {
+            change(&Candidate::parse(text).expect(text), &routes, (profile, &present(profile)))
+        };
         assert_eq!(
             of("hystart+++cubic@iw30", Profile::Quiche),
             Some(vec!["set_initial_congestion_window_packets(30)".into()])

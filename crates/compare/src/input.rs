@@ -6,10 +6,12 @@ use firstflight_capture::{Capture, infer_together, is_qlog, read_from};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_document::Error;
 use firstflight_hosts::simulator::Simulator;
-use firstflight_identify::{Identified, identify};
+use firstflight_identify::{Identified, Probable, identify};
 use firstflight_scenario::preset::{Preset, preset};
-use firstflight_scenario::{FlowGroup, Limit, Loaded, Profile, Scenario, Source, parse};
+use firstflight_scenario::{FlowGroup, Limit, Loaded, Profile, Scenario, SchemeSpec, Source, parse};
 use sha2::{Digest, Sha256};
+
+use crate::present::present;
 
 use firstflight_results::{Copies, InputFile, PassedOver};
 
@@ -84,6 +86,21 @@ impl Input {
     pub fn identified(&self) -> Option<&Identified> {
         let Self::Capture { capture, identity, .. } = self else { return None };
         identity.of(capture)
+    }
+
+    /// The scheme that the sender has now, in the stack `profile`: that of a captured sender whose start shows it beyond doubt, or else the default
+    /// of the stack.
+    pub fn present(&self, profile: Profile) -> SchemeSpec {
+        /// Probability of the scheme above which there is no doubt.
+        const SURE: f64 = 0.9;
+        let (profile, own) = (self.profile(profile), present(self.profile(profile)));
+        let alike = self.identified().map(Identified::alike).unwrap_or_default();
+        let usual = |one: &&Probable| one.candidate.scheme == own;
+        let shown = alike.first().filter(|one| one.profile == profile && one.probability > SURE);
+        match shown {
+            Some(one) if !alike.iter().any(usual) => one.candidate.scheme.clone(),
+            _ => own,
+        }
     }
 
     /// The preset of this name.
@@ -225,7 +242,10 @@ mod tests {
         let log = include_bytes!("../../../fuzz/corpus/qlog/sequence");
         assert!(is_capture(log) && !is_capture(br#"{"ts":1728568536.25,"size":5}"#));
         let input = Input::from_bytes(log, "sequence").expect("a qlog");
-        assert_eq!(input.profile(Profile::Linux), Profile::Quinn);
+        // Ten datagrams of 1200 bytes at once, and twice as many each round trip: quiche's start.
+        assert_eq!(input.profile(Profile::Linux), Profile::Quiche);
+        // The profile of a user who knows better.
+        assert_eq!(input.profile(Profile::Quinn), Profile::Quinn);
         let path = firstflight_capture::read_from(&log[..], "sequence").expect("a qlog").connections;
         assert_eq!(path[0].source.label(), "qlog");
     }

@@ -18,7 +18,6 @@ use crate::harm::{Bystanders, Contest, Part, settle};
 use crate::how::{Route, how};
 use crate::input::Input;
 use crate::path::Subject;
-use crate::present::present;
 use crate::recommended::{Facts, Origin, Question, Recommendation, answer, contests, no_answer};
 use crate::reply::{Parts, provenance, reply};
 use crate::request::Request;
@@ -129,7 +128,7 @@ impl<'a> Measured<'a> {
             let is_capture = matches!(request.input, Input::Capture { .. });
             let sizes = request.sizes.iter().filter(|_| is_capture);
             let departures: BTreeMap<u64, f64> = sizes.map(|&size| (size, captured.widening())).collect();
-            let references = References::of(request, subject.profile());
+            let references = References::of(request);
             let widened_by = subject.uncertain_fields();
             let differences = Differences::of(&cells, references, &widened_by, departures, request.seed);
             let traced = if extent.traces { &differences.order[..] } else { &[] };
@@ -188,6 +187,7 @@ impl<'a> Measured<'a> {
             routes: &routes,
             profile: subject.profile(),
             origin: if captured_path { Origin::Captured } else { Origin::Given },
+            present: request.present(),
             starts_as: request.starts_as(),
             departure: captured.departure,
             unknown: &subject.path_result().cannot_tell,
@@ -208,7 +208,7 @@ fn harm_sizes(request: &Request, subject: &Subject<'_>) -> Vec<u64> {
 /// # Errors
 /// If harm cannot be measured.
 fn bystanders(request: &Request, subject: &Subject<'_>, extent: Extent) -> Result<Bystanders, Halt> {
-    let present = Candidate::from(present(subject.profile()));
+    let present = Candidate::from(request.present());
     let sizes = harm_sizes(request, subject);
     let bench = Bench::new(subject, request.seed);
     Bystanders::new(&bench, present, &request.schemes, &sizes, !extent.settle)

@@ -169,7 +169,7 @@ impl<'a> Mix<'a> {
             runs.iter().map(|(at, scheme, runs)| Cell { scheme, size: at.size, runs }).collect();
         let departures: BTreeMap<u64, f64> =
             sizes.iter().map(|at| (at.size, self.departure(&at.drawn))).collect();
-        let references = References::of(request, request.stack());
+        let references = References::of(request);
         let differences =
             Differences::of(&cells, references, &self.uncertain_fields(), departures, request.seed);
         let no_answer = self.no_answer();
@@ -187,6 +187,7 @@ impl<'a> Mix<'a> {
             routes: &self.routes(),
             profile: request.stack(),
             origin: Origin::Captured,
+            present: request.present(),
             starts_as: request.starts_as(),
             departure: self.measured_departure(),
             unknown: &[],

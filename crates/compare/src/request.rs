@@ -6,12 +6,11 @@ use firstflight_document::Error;
 use firstflight_explain::Breadth;
 use firstflight_hosts::memory;
 use firstflight_identify::{Identified, Probable};
-use firstflight_scenario::{Candidate, Profile};
+use firstflight_scenario::{Candidate, Profile, SchemeSpec};
 use firstflight_schemes::catalogue::Schemes;
 
 use crate::defaults::{DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES};
 use crate::input::Input;
-use crate::present::present;
 use crate::weights::Weights;
 
 /// A comparison to run.
@@ -90,6 +89,11 @@ impl Request {
         self.input.profile(self.profile)
     }
 
+    /// The scheme that the sender has now: [`Input::present`].
+    pub(crate) fn present(&self) -> SchemeSpec {
+        self.input.present(self.profile)
+    }
+
     /// The stack whose start the captured sender has, as a phrase.
     pub(crate) fn starts_as(&self) -> Option<String> {
         self.input.identified().and_then(Identified::starts_as)
@@ -107,7 +111,7 @@ impl Request {
             ));
         }
         let alike = identified.map(Identified::alike).unwrap_or_default();
-        let present = present(stack).label();
+        let present = self.present().label();
         let same = |one: &&Probable| {
             one.profile == stack && (stack.stack().is_quic() || one.candidate.scheme.label() == present)
         };

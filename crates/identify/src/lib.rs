@@ -10,6 +10,8 @@ mod likeness;
 mod look;
 mod rerun;
 mod sender;
+#[cfg(test)]
+mod tests;
 
 use firstflight_capture::{Connection, PathEstimate};
 use firstflight_hosts::host::Host;
@@ -58,8 +60,9 @@ impl Identified {
     pub(crate) fn weighed(mut stacks: Vec<Probable>) -> Self {
         /// Largest exponent that is no infinity.
         const MOST: f64 = 700.0;
-        let weight = |stack: &Probable| stack.prior * libm::exp(stack.likelihood.min(MOST));
-        // That of no known stack is one, by definition.
+        let all: f64 = stacks.iter().map(|stack| stack.prior).sum();
+        let weight = |stack: &Probable| stack.prior / all * libm::exp(stack.likelihood.min(MOST));
+        // Before the capture is seen, a sender is of one of the stacks or of none with equal probability; the likelihood of none is one.
         let sum = stacks.iter().map(weight).sum::<f64>() + 1.0;
         stacks.iter_mut().for_each(|stack| stack.probability = weight(stack) / sum);
         stacks.sort_by(|a, b| b.likelihood.total_cmp(&a.likelihood));

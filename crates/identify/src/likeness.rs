@@ -39,15 +39,17 @@ pub(crate) struct Captured {
 
 impl Captured {
     pub(crate) fn of(connection: &Connection) -> Option<Self> {
-        let sending = connection.sending();
-        let rtt = connection.shortest_rtt()?;
-        let payload = connection.observed.mss;
-        let curves = Curve::all(&sending, payload);
         let quic = connection.source.transport() == "quic";
-        let sizes = if quic { Sizes::of(&sending, rtt) } else { None };
+        Self::sent(&connection.sending(), connection.shortest_rtt()?, connection.observed.mss, quic)
+    }
+
+    /// The sender of these packets, whose full ones have this payload; `rtt` is its shortest round trip.
+    pub(crate) fn sent(sending: &Sending, rtt: Nanos, payload: u32, quic: bool) -> Option<Self> {
+        let curves = Curve::all(sending, payload);
+        let sizes = if quic { Sizes::of(sending, rtt) } else { None };
         let silence =
             curves.get(1).map(|second| second.span.0.saturating_sub(curves[0].span.1).saturating_sub(rtt));
-        let bytes = curves.first()?.bytes();
+        let bytes = curves.first().filter(|first| first.shows_a_flight())?.bytes();
         Some(Self { curves, sizes, rtt, payload, transfers: Transfers { bytes, silence } })
     }
 
@@ -62,16 +64,25 @@ impl Captured {
             }
         }
         if let (Some(own), Some(other)) = (self.sizes, Sizes::of(simulated, self.rtt)) {
-            sum += if same(own.first, other.first) { 0.5 } else { -8.0 };
-            sum += if same(own.probe, other.probe) { 0.5 } else { -5.0 };
+            let evidence = |equal: bool, differs: f64| if equal { EQUAL } else { differs };
+            sum += evidence(same(own.first, other.first), OTHER_FIRST);
+            sum += evidence(same(own.probe, other.probe), OTHER_PROBE);
             if own.later > 0 && other.later > 0 {
-                sum += if same(own.later, other.later) { 0.5 } else { -4.0 };
+                sum += evidence(same(own.later, other.later), OTHER_LATER);
             }
         }
         (sum, apart / f64::from(steps.max(1)))
     }
 }
 
+/// Evidence of equal sizes of datagrams, as the logarithm of a likelihood against that of no known stack: several stacks have the same.
+const EQUAL: f64 = 0.5;
+/// Evidence of another size in the first flight: stacks have it as a constant.
+const OTHER_FIRST: f64 = -8.0;
+/// Evidence of another largest probe of the path MTU, which a path with a smaller MTU has, too.
+const OTHER_PROBE: f64 = -5.0;
+/// The same of the size in the second and third round trip.
+const OTHER_LATER: f64 = -4.0;
 /// Weight of a step among those of a curve, which depend on each other.
 const EACH: f64 = 0.5;
 

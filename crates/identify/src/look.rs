@@ -52,6 +52,12 @@ impl Curve {
         self.points.last().map_or(0, |point| point.1)
     }
 
+    /// Whether the transfer has as much as most stacks send at first: less shows no window.
+    pub(crate) fn shows_a_flight(&self) -> bool {
+        const LEAST: u64 = 9_000;
+        self.bytes() >= LEAST
+    }
+
     /// Time at which more than `bytes` had been sent, seconds; `None` if the transfer has no more.
     fn time(&self, bytes: u64) -> Option<f64> {
         self.points.get(self.points.partition_point(|point| point.1 <= bytes)).map(|point| point.0)

@@ -20,7 +20,7 @@ const UNLIKELY: f64 = 0.01;
 /// Stacks that are named in any case.
 const NEAREST: usize = 3;
 
-/// The senders of a capture, those with most data first. Senders whose connections show no round trip, or fewer than four full packets, are left
+/// The senders of a capture, those with most data first. Senders whose connections show no round trip, or less than a flight, are left
 /// out.
 pub fn senders(host: &dyn Host, capture: &Capture, seed: u64) -> Vec<IdentifiedSender> {
     let mut by_sender: BTreeMap<SocketAddr, Vec<&Connection>> = BTreeMap::new();

@@ -7,7 +7,6 @@ use firstflight_scenario::{Candidate, Settings};
 
 use super::FIRST_FLIGHT;
 use crate::input::Input;
-use crate::present::present;
 use crate::request::Request;
 
 /// Adds the forecast to an effect, or the reason why there is none: the gain of the first flight seen after the change, on the paths of the
@@ -43,7 +42,7 @@ fn gains(
     progress: &dyn Progress,
 ) -> Result<Vec<Option<f64>>, String> {
     let mut request = Request::of(input);
-    let own = Candidate::from(present(request.stack()));
+    let own = Candidate::from(request.present());
     let set =
         Candidate { settings: Settings { initial_window: Some(window), ..own.settings }, ..own.clone() };
     let label = set.label();

@@ -7,12 +7,11 @@ use firstflight_document::quantity::show_bytes;
 use firstflight_results::{
     Answer, AnswerAtSize, Completion, NetworkResult, PairedDifference, ResearchStart, SchemeResult,
 };
-use firstflight_scenario::{Candidate, Profile, Settings, Threshold};
+use firstflight_scenario::{Candidate, Profile, SchemeSpec, Settings, Threshold};
 
 use super::cost::Verdict;
 use super::{Field, Question, Standing};
-use crate::how::{Route, change};
-use crate::present::present;
+use crate::how::{Route, change, deployable};
 use crate::weights::Weights;
 
 /// Departure of the re-runs above which an answer is not sure.
@@ -39,6 +38,8 @@ pub(crate) struct Facts<'a> {
     /// Routes to the server's clients.
     pub(crate) routes: &'a [Route],
     pub(crate) profile: Profile,
+    /// The scheme that the sender has now.
+    pub(crate) present: SchemeSpec,
     pub(crate) origin: Origin,
     /// The stack whose start the captured sender has, as a phrase.
     pub(crate) starts_as: Option<String>,
@@ -140,7 +141,7 @@ pub(crate) fn answer(
     let setting = setting.expect("results are of candidates");
     let sentence = format!(
         "{}: transfers end {} sooner; {}.",
-        words(setting, facts.profile),
+        words(setting, (facts.profile, &facts.present)),
         percent(gain),
         others(harm, later_networks.len())
     );
@@ -148,7 +149,7 @@ pub(crate) fn answer(
         verdict: "change".into(),
         sentence,
         setting: Some(standing.label().into()),
-        commands: change(setting, facts.routes, facts.profile).unwrap_or_default(),
+        commands: change(setting, facts.routes, (facts.profile, &facts.present)).unwrap_or_default(),
         gain: Some(gain),
         gain_ci95: Some([low, high]),
         sizes: times(sizes, Some(base), Some(standing), facts),
@@ -171,11 +172,9 @@ pub(super) fn of_stack(
     profile: Profile,
 ) -> Vec<SchemeResult> {
     let base = question.present.or(question.baseline);
-    let anywhere = [Route { to: None, bdp: 1 }];
     let has = |row: &&SchemeResult| {
         let candidate = question.candidates.iter().find(|it| it.label() == row.scheme);
-        base == Some(row.scheme.as_str())
-            || candidate.is_some_and(|it| change(it, &anywhere, profile).is_some())
+        base == Some(row.scheme.as_str()) || candidate.is_some_and(|it| deployable(it, profile))
     };
     results.iter().filter(has).cloned().collect()
 }
@@ -312,11 +311,11 @@ fn kept(rule: Rule) -> String {
 }
 
 /// The setting as an order: `Set the initial window to 20 and pace it`.
-fn words(candidate: &Candidate, profile: Profile) -> String {
+fn words(candidate: &Candidate, (profile, present): (Profile, &SchemeSpec)) -> String {
     let Candidate { scheme, settings } = candidate;
     // Each setting is named, so that none is passed over. The pace of a plan is of no operator.
     let Settings { initial_window, ssthresh, paced, pace: _, keeps_window, buffer } = *settings;
-    let (present, label) = (present(profile).label(), scheme.label());
+    let (present, label) = (present.label(), scheme.label());
     let mut parts: Vec<String> = vec![];
     if label != present {
         parts.push(match label.rsplit_once('+') {
@@ -485,10 +484,12 @@ impl Field<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::present::present;
 
     #[test]
     fn a_setting_is_an_order_in_words() {
-        let said = |label: &str| words(&Candidate::parse(label).expect(label), Profile::Linux);
+        let linux = present(Profile::Linux);
+        let said = |label: &str| words(&Candidate::parse(label).expect(label), (Profile::Linux, &linux));
         assert_eq!(said("hystart-linux+cubic@iw20"), "Set the initial window to 20");
         assert_eq!(said("hystart-linux+cubic@iw30+paced"), "Set the initial window to 30 and pace it");
         assert_eq!(said("hystart-linux+cubic@paced"), "Pace what is sent");
@@ -500,7 +501,14 @@ mod tests {
             "Set the slow-start threshold to the bandwidth-delay product"
         );
         let nginx = Candidate::parse("slow-start+reno@buffer=1MB").expect("a candidate");
-        assert_eq!(words(&nginx, Profile::Nginx126), "Set the send buffer to 1 MB");
+        assert_eq!(
+            words(&nginx, (Profile::Nginx126, &present(Profile::Nginx126))),
+            "Set the send buffer to 1 MB"
+        );
+        // A server that runs reno changes to cubic, and not away from it.
+        let reno = SchemeSpec::parse("slow-start+reno").expect("a scheme");
+        let cubic = Candidate::parse("hystart-linux+cubic@iw20").expect("a candidate");
+        assert_eq!(words(&cubic, (Profile::Linux, &reno)), "Use cubic and set the initial window to 20");
         // A longer order is the label.
         assert_eq!(said("bbr@iw60+paced+idle=keep"), "Use bbr@iw60+paced+idle=keep");
     }

@@ -1,0 +1,67 @@
+//! `identify`, and `compare` with the stack that it finds.
+
+use serde_json::Value;
+
+use crate::common::{Finished, Scratch};
+
+/// A folder with the three captures of Linux that the repository has.
+fn captures() -> Scratch {
+    let scratch = Scratch::new();
+    for name in ["p1-reno-1000KB.pcap", "p1-cubic-1000KB.pcap", "p2-reno-30KB.pcap"] {
+        let shipped = format!("{}/../capture/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
+        scratch.write(name, std::fs::read(shipped).expect("a capture"));
+    }
+    scratch
+}
+
+fn only(finished: &Finished) -> Value {
+    let found = finished.json();
+    let [sender] = &found.as_array().expect("an array")[..] else { panic!("{found}") };
+    sender.clone()
+}
+
+#[test]
+fn the_control_of_linux_is_named_where_its_start_shows_it() {
+    let scratch = captures();
+    for (name, stack) in [
+        ("p1-reno-1000KB.pcap", "Linux with slow-start+reno"),
+        ("p1-cubic-1000KB.pcap", "Linux with hystart-linux+cubic"),
+        // 30 KB end within slow start, in which both are alike.
+        ("p2-reno-30KB.pcap", "Linux with hystart-linux+cubic or slow-start+reno"),
+    ] {
+        let sender = only(&scratch.run(&["identify", name, "--json"]));
+        assert_eq!(sender["starts_as"], stack, "{sender}");
+        assert_eq!((&sender["first_flight_packets"], &sender["spacing_ms"]), (&10.into(), &Value::Null));
+        // Ten packets of 1448 bytes.
+        assert_eq!(sender["rounds_bytes"][0], 14_480);
+        assert!(sender["probability"].as_f64().is_some_and(|it| it > 0.85), "{sender}");
+    }
+    let text = scratch.run(&["identify", "p1-reno-1000KB.pcap"]);
+    let stdout = text.stdout();
+    assert!(stdout.contains("Starts as      Linux with slow-start+reno (probability 0.9"), "{stdout}");
+    assert!(stdout.contains("First flight   10 packets, 14.5 KB, at once"), "{stdout}");
+}
+
+#[test]
+fn an_answer_begins_with_the_stack_and_measures_from_its_scheme() {
+    let scratch = captures();
+    let report = scratch.run(&["compare", "p1-reno-1000KB.pcap", "--json"]).json();
+    assert_eq!(report["answer"]["starts_as"], "Linux with slow-start+reno");
+    let results = report["results"].as_array().expect("results");
+    let own = results.iter().find(|row| row["scheme"] == "slow-start+reno").expect("the scheme of the sender");
+    assert_eq!(own["against_present"], Value::Null, "it is what the others are measured from: {own}");
+    let text = scratch.run(&["compare", "p1-reno-1000KB.pcap", "--out", "out"]).stdout();
+    assert!(text.starts_with("The captured sender starts as Linux with slow-start+reno does.\n"), "{text}");
+}
+
+#[test]
+fn a_capture_without_a_flight_is_refused_in_one_line() {
+    let scratch = Scratch::new();
+    scratch.write("few.toml", "[path]\nrate = \"10 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"50 packets\"\n[[flow]]\nprofile = \"linux\"\nsize = \"3 KB\"\n");
+    scratch.run(&["run", "few.toml", "--trace", "--out", "few"]).succeeds();
+    let refused = scratch.run(&["identify", "few/run.pcapng"]);
+    assert_eq!(refused.code(), 2);
+    let stderr = refused.stderr();
+    assert!(stderr.contains("no sender shows a round trip and a transfer of 9 KB") && stderr.lines().count() == 1, "{stderr}");
+    assert_eq!(refused.stdout(), "");
+}
