@@ -37,7 +37,7 @@ fn the_control_of_linux_is_named_where_its_start_shows_it() {
         assert!(sender["probability"].as_f64().is_some_and(|it| it > 0.85), "{sender}");
     }
     let text = scratch.run(&["identify", "p1-reno-1000KB.pcap"]);
-    let stdout = text.stdout();
+    let stdout = &text.out;
     assert!(stdout.contains("Starts as      Linux with slow-start+reno (probability 0.9"), "{stdout}");
     assert!(stdout.contains("First flight   10 packets, 14.5 KB, at once"), "{stdout}");
 }
@@ -48,9 +48,10 @@ fn an_answer_begins_with_the_stack_and_measures_from_its_scheme() {
     let report = scratch.run(&["compare", "p1-reno-1000KB.pcap", "--json"]).json();
     assert_eq!(report["answer"]["starts_as"], "Linux with slow-start+reno");
     let results = report["results"].as_array().expect("results");
-    let own = results.iter().find(|row| row["scheme"] == "slow-start+reno").expect("the scheme of the sender");
+    let own =
+        results.iter().find(|row| row["scheme"] == "slow-start+reno").expect("the scheme of the sender");
     assert_eq!(own["against_present"], Value::Null, "it is what the others are measured from: {own}");
-    let text = scratch.run(&["compare", "p1-reno-1000KB.pcap", "--out", "out"]).stdout();
+    let text = scratch.run(&["compare", "p1-reno-1000KB.pcap", "--out", "out"]).out;
     assert!(text.starts_with("The captured sender starts as Linux with slow-start+reno does.\n"), "{text}");
 }
 
@@ -58,10 +59,12 @@ fn an_answer_begins_with_the_stack_and_measures_from_its_scheme() {
 fn a_capture_without_a_flight_is_refused_in_one_line() {
     let scratch = Scratch::new();
     scratch.write("few.toml", "[path]\nrate = \"10 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"50 packets\"\n[[flow]]\nprofile = \"linux\"\nsize = \"3 KB\"\n");
-    scratch.run(&["run", "few.toml", "--trace", "--out", "few"]).succeeds();
+    scratch.run(&["run", "few.toml", "--trace", "--json", "--out", "few"]).json();
     let refused = scratch.run(&["identify", "few/run.pcapng"]);
-    assert_eq!(refused.code(), 2);
-    let stderr = refused.stderr();
-    assert!(stderr.contains("no sender shows a round trip and a transfer of 9 KB") && stderr.lines().count() == 1, "{stderr}");
-    assert_eq!(refused.stdout(), "");
+    let stderr = &refused.err;
+    assert!(
+        stderr.contains("no sender shows a round trip and a transfer of 9 KB") && stderr.lines().count() == 1,
+        "{stderr}"
+    );
+    assert_eq!((refused.code, &*refused.out), (2, ""));
 }
