@@ -10,6 +10,8 @@ pub(crate) struct Path {
     pub(crate) rate: Rate,
     pub(crate) rtt: Nanos,
     pub(crate) buffer: u64,
+    /// Probability that a packet is lost for another reason. Tried paths lose none: other packets are lost in every run.
+    pub(crate) loss: f64,
 }
 
 /// Draws paths. The first one has the middle of each range.
@@ -24,6 +26,7 @@ pub(crate) fn paths(inferred: &PathEstimate, rtt: Nanos, count: usize, seed: u64
             rate: Rate(rate.clamp(1e4, 1e11) as u64),
             rtt: Nanos((trip.clamp(1e-4, 10.0) * 1e9) as u64),
             buffer: buffer.clamp(1.0, 1e6) as u64,
+            loss: 0.0,
         }
     };
     (0..count).map(path).collect()

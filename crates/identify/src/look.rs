@@ -14,8 +14,12 @@ const FIRST: f64 = 2400.0;
 pub(crate) struct Curve {
     /// Seconds since more than the first bytes were sent, and bytes that were sent from the first full packet to this one.
     points: Vec<(f64, u64)>,
+    /// Time of the origin of the points.
+    begin: f64,
     /// Times of the first full packet and of the last packet.
     pub(crate) span: (Nanos, Nanos),
+    /// Time of the first retransmission in it, seconds like those of the points.
+    lost: Option<f64>,
 }
 
 impl Curve {
@@ -23,7 +27,19 @@ impl Curve {
     pub(crate) fn all(sending: &Sending, payload: u32) -> Vec<Self> {
         let ends = sending.begins.iter().skip(1).copied().chain([sending.packets.len()]);
         let spans = sending.begins.iter().copied().zip(ends);
-        spans.filter_map(|(begin, end)| Self::of(&sending.packets[begin..end], payload.min(FULL))).collect()
+        let curves =
+            spans.filter_map(|(begin, end)| Self::of(&sending.packets[begin..end], payload.min(FULL)));
+        let mut curves: Vec<Self> = curves.collect();
+        if let Some(lost) = sending.retransmitted {
+            let within = curves.iter_mut().find(|curve| (curve.span.0..=curve.span.1).contains(&lost));
+            within.into_iter().for_each(|curve| curve.lost = Some(lost.0 as f64 * 1e-9 - curve.begin));
+        }
+        curves
+    }
+
+    /// Whether a packet of it was retransmitted. The window of a later transfer then depends on what was lost.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost.is_some()
     }
 
     /// The curve of these packets; `None` with fewer than four full ones.
@@ -44,7 +60,7 @@ impl Curve {
         // A server reads its file between a probe of the path MTU and its data.
         let begin = points[points.partition_point(|point| point.1 <= FIRST as u64).min(points.len() - 1)].0;
         points.iter_mut().for_each(|point| point.0 -= begin);
-        Some(Self { points, span: (packets[0].at, packets[packets.len() - 1].at) })
+        Some(Self { points, begin, span: (packets[0].at, packets[packets.len() - 1].at), lost: None })
     }
 
     /// Bytes of the whole transfer.
@@ -64,7 +80,8 @@ impl Curve {
     }
 
     /// Mean differences of time to another curve, seconds, each over a step of bytes by the root of two, with the time of this curve in the
-    /// middle of the step. The last twentieth is left out: transfers end with retransmissions.
+    /// middle of the step. Steps end with the first retransmission of this curve, since other packets are lost in every run. The last twentieth is
+    /// left out: transfers end with retransmissions.
     pub(crate) fn differences(&self, other: &Self) -> Vec<(f64, f64)> {
         /// Points of a step.
         const POINTS: i32 = 4;
@@ -72,7 +89,9 @@ impl Curve {
         let at = |step: i32, point: i32| {
             FIRST * libm::exp2((f64::from(step) + f64::from(point) / f64::from(POINTS)) / 2.0)
         };
-        let steps = (0..).take_while(|step| at(*step, POINTS) <= most);
+        let before_loss =
+            |bytes: f64| self.lost.is_none_or(|lost| self.time(bytes as u64).is_some_and(|time| time < lost));
+        let steps = (0..).take_while(|step| at(*step, POINTS) <= most && before_loss(at(*step, POINTS)));
         let of_step = |step: i32| {
             let times = (0..POINTS).filter_map(|point| {
                 let bytes = at(step, point) as u64;

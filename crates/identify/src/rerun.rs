@@ -32,8 +32,9 @@ pub(crate) fn rerun(
     inferred: &PathEstimate,
     seed: u64,
 ) -> Option<Sending> {
-    let network =
-        build::Path::new(path.rate, path.rtt, Limit::Packets(path.buffer)).access_rate("100 Gbit/s");
+    let network = build::Path::new(path.rate, path.rtt, Limit::Packets(path.buffer))
+        .loss(path.loss)
+        .access_rate("100 Gbit/s");
     let mut flow =
         Flow::new().name("transfer").profile(sender.profile).size(Amount::Bytes(transfers.bytes.max(1)));
     if let Some(silence) = transfers.silence {

@@ -13,8 +13,9 @@ use crate::likeness::{Captured, weigh};
 use crate::rerun::{Transfers, rerun};
 
 const BYTES: u64 = 300_000;
-/// Paths of the transfers: rate in Mbit/s, round trip in milliseconds, buffer in packets.
-const MADE: [(u64, u64, u64); 3] = [(35, 45, 120), (12, 110, 400), (80, 25, 90)];
+/// Paths of the transfers: rate in Mbit/s, round trip in milliseconds, buffer in packets, share of the packets that are lost at random.
+const MADE: [(u64, u64, u64, f64); 4] =
+    [(35, 45, 120, 0.0), (12, 110, 400, 0.0), (80, 25, 90, 0.0), (20, 60, 100, 0.005)];
 
 /// Estimates that a capture may show: the rate and the round trip within 3 %, the buffer as a lower bound.
 fn estimates(path: &Path) -> PathEstimate {
@@ -58,8 +59,8 @@ fn made(sender: &Sender, path: &Path, transfers: &Transfers) -> Sending {
     sending
 }
 
-fn path((rate, rtt, buffer): (u64, u64, u64)) -> Path {
-    Path { rate: Rate(rate * 1_000_000), rtt: Nanos::from_millis(rtt), buffer }
+fn path((rate, rtt, buffer, loss): (u64, u64, u64, f64)) -> Path {
+    Path { rate: Rate(rate * 1_000_000), rtt: Nanos::from_millis(rtt), buffer, loss }
 }
 
 /// The stacks that are found among `tried` for a transfer of `sender`.
