@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::observed::{Connection, Observed, Vantage};
 use crate::packet::Flags;
 use crate::packet_trace::{Cut, MAX_PIECES, MAX_RETRANSMITTED, PacketTrace, Piece};
+use crate::quic::qlog::Registers;
 use crate::reordering::Reordering;
 use crate::series;
 use crate::side::Side;
@@ -69,9 +70,11 @@ impl Connection {
             Vantage::Middle | Vantage::Unknown => near.saturating_add(far),
         });
         let handshake_rtt = handshake_rtt.or(one_sided.map(|(rtt, _)| rtt));
-        let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
+        let observed =
+            observe(&trace, start, established, handshake.is_some(), handshake_rtt, flow.registers);
         let first = first_transfer(&trace).map(|trace| {
-            let observed = observe(&trace, start, established, handshake.is_some(), handshake_rtt);
+            let observed =
+                observe(&trace, start, established, handshake.is_some(), handshake_rtt, flow.registers);
             Box::new(Self { sender, receiver, client, vantage, source, observed, trace, first: None })
         });
         Some(Self { sender, receiver, client, vantage, source, observed, trace, first })
@@ -236,6 +239,9 @@ const HOST_DELAY: Nanos = Nanos::from_micros(100);
 
 /// Point of capture, from the two halves of the round trip.
 fn vantage(flow: &Flow, sender: Side, handshake: Option<(Nanos, Nanos)>, trace: &PacketTrace) -> Vantage {
+    if let Some(vantage) = flow.vantage {
+        return vantage;
+    }
     let from_data = || Some((shortest_echo(flow, sender, |_| true, |_| true)?, trace.min_rtt()?));
     let Some((near, far)) = handshake.or_else(from_data) else { return Vantage::Unknown };
     let tenth = Nanos((near.0 + far.0) / 10);
@@ -256,6 +262,7 @@ fn observe(
     established: Nanos,
     handshake: bool,
     handshake_rtt: Option<Nanos>,
+    registers: Option<Registers>,
 ) -> Observed {
     let since = |at: Nanos| at.saturating_sub(established);
     let first = trace.sends.first().map_or(established, |send| send.at);
@@ -289,6 +296,7 @@ fn observe(
         window_limited: limits.receive_window,
         congestion_limited: limits.congestion_window,
         startup: startup(trace, established),
+        registers,
         series: series::of(trace, established),
     }
 }

@@ -8,7 +8,9 @@ use firstflight_contract::Nanos;
 
 use crate::copy_place::CopyPlace;
 use crate::groups::{GroupId, client};
+use crate::observed::Vantage;
 use crate::packet::{Flags, TcpPacket};
+use crate::quic::qlog::Registers;
 use crate::side::Side;
 use crate::source::Source;
 use crate::successor::{Arrival, OddSyns, Owner, Successor};
@@ -198,6 +200,10 @@ pub(crate) struct Flow {
     pub(crate) open: f64,
     /// UDP payload of each packet with data of the two sides, in the order in which they left; none of a connection of TCP.
     pub(crate) datagrams: [Vec<u32>; 2],
+    /// Registers that the sender reported, if its log has them.
+    pub(crate) registers: Option<Registers>,
+    /// Place of the recording, where the source states it.
+    pub(crate) vantage: Option<Vantage>,
 }
 
 /// A packet that was added to its connection.
@@ -232,6 +238,8 @@ impl Flow {
             source: Source::default(),
             open: 0.0,
             datagrams: [vec![], vec![]],
+            registers: None,
+            vantage: None,
         }
     }
 
@@ -312,7 +320,7 @@ impl Flow {
         let successor = Successor::default();
         let Self { ends, sides, client, group, exchange, last, keeps, reset, since_reset, repeats, .. } =
             *self;
-        let (source, open) = (self.source, self.open);
+        let (source, open, registers, vantage) = (self.source, self.open, self.registers, self.vantage);
         Self {
             ends,
             packets,
@@ -330,6 +338,8 @@ impl Flow {
             source,
             open,
             datagrams: std::mem::take(&mut self.datagrams),
+            registers,
+            vantage,
         }
     }
 

@@ -73,7 +73,7 @@ pub use crate::groups::{Group, Network};
 pub use crate::infer::{bottlenecks, infer, infer_together, weighted_quantile};
 pub use crate::observed::{Connection, FirstRoundTrip, Observed, Vantage};
 pub use crate::offered::Offered;
-pub use crate::quic::qlog::is_qlog;
+pub use crate::quic::qlog::{Registers, is_qlog};
 pub use crate::reader::{Capture, Counts, Next, Reader, first_packet_time};
 pub use crate::reordering::Reordering;
 pub use crate::sending::{Sending, Sent};

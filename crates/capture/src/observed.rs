@@ -11,6 +11,7 @@ use crate::carried::{Transfer, first_flight_paced, initial_window, transfers};
 use crate::ecn::CongestionMarks;
 use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
+use crate::quic::qlog::Registers;
 use crate::reordering::Reordering;
 use crate::seconds::{self, Seconds};
 use crate::sending::{Sending, sending};
@@ -249,6 +250,9 @@ pub struct Observed {
     pub congestion_limited: Nanos,
     /// Start-up of the connection.
     pub startup: Startup,
+    /// Registers that the sender reported in its qlog; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers: Option<Registers>,
     /// Flight, delivered bytes and round trips over time, for plots.
     pub series: Series,
 }

@@ -43,6 +43,13 @@ impl Syns {
         self.own
     }
 
+    /// The windows of this end are shifted by so many bits.
+    pub(crate) fn scale_windows(&mut self, shift: u8) {
+        if let Some(own) = &mut self.own {
+            (own.window_scale, own.cut) = (Some(shift), false);
+        }
+    }
+
     /// Adds a SYN. Returns whether its number is that of the connection, as far as is known.
     pub(crate) fn add(&mut self, syn: Syn) -> bool {
         match &mut self.own {

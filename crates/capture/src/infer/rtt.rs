@@ -8,6 +8,7 @@ use crate::estimate::{Estimate, Inferred, Unknown};
 use crate::infer::clock_step;
 use crate::observed::Connection;
 use crate::packet_trace::{CapturedAck, PacketTrace, Piece};
+use crate::source::Source;
 use crate::view::View;
 
 /// Shortest round trips of a connection, seconds, without transmission times.
@@ -55,6 +56,9 @@ fn interval(
     const STAMPS: f64 = 100e-6;
     /// Further share of the round trip if there is only one kind of sample.
     const ONE_KIND: f64 = 0.01;
+    /// Time for which an acknowledgement may wait (`max_ack_delay`, RFC 9000 section 18.2). A receiver's log has no other round trips than
+    /// those of its own packets, which are few.
+    const WAITS: f64 = 25e-3;
     let differ = both.map_or(value * ONE_KIND, |(handshake, data)| (handshake - data).abs());
     let hosts = differ + HOSTS.min(value / 10.0);
     let traces = || connections.iter().map(|connection| &connection.trace);
@@ -64,7 +68,9 @@ fn interval(
     // the capture may have missed the first of several acknowledgements with the same stamp
     let missed = traces().filter(|trace| trace.missed > 0).map(|trace| trace.view.resolution()).max();
     let stamps = STAMPS.min(value / 10.0) + step + missed.unwrap_or_default().as_secs_f64();
-    let hosts = hosts + step;
+    let of_receiver = |trace: &PacketTrace| trace.source == Source::Qlog && trace.view != View::AtSender;
+    let waits = if traces().any(of_receiver) { WAITS } else { 0.0 };
+    let hosts = hosts + step + waits;
     let wire = connections.iter().map(|connection| connection.trace.mss + connection.trace.header).max();
     let bits = f64::from(wire.unwrap_or(0)) * 8.0;
     let (low, high, corrected) = match rate {

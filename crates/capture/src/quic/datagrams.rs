@@ -245,7 +245,19 @@ impl Seen {
         let ids = [1, 0].map(|of: usize| self.ids[of].map_or(8, Id::len));
         let Self { client, server, first, .. } = self;
         let open = LEAST_OPEN + LOST_OPEN * lost as f64 / model.data.len() as f64;
-        Ok(Recorded { client, server, source: Source::Datagrams, opening, ids, events, ranges, first, open })
+        Ok(Recorded {
+            client,
+            server,
+            source: Source::Datagrams,
+            opening,
+            ids,
+            events,
+            ranges,
+            first,
+            open,
+            arrives: None,
+            registers: None,
+        })
     }
 }
 
@@ -445,7 +457,11 @@ impl Model {
             );
             let count = ranges.len() - first;
             if count > 0 {
-                events.push((answer.at, sender.other(), Event::Acked(first as u32, count as u32)));
+                events.push((
+                    answer.at,
+                    sender.other(),
+                    Event::Acked { first: first as u32, count: count as u32, room: None },
+                ));
             }
             let all_lost = (0..span).filter(|index| is_lost(*index));
             events.extend(all_lost.map(|index| (answer.at, sender.other(), Event::Lost(number(index)))));

@@ -8,18 +8,22 @@
 mod datagrams;
 pub(crate) mod qlog;
 mod scoreboard;
+mod windows;
 
 use std::net::SocketAddr;
 
 use firstflight_contract::Nanos;
 
 use crate::flows::Flow;
+use crate::observed::Vantage;
 use crate::opening::Opening;
 use crate::packet::{Flags, TcpPacket};
 use crate::side::Side;
 use crate::source::{Source, is_full};
 use crate::tap::Tap;
+use qlog::Registers;
 use scoreboard::Scoreboard;
+use windows::Windows;
 
 pub(crate) use datagrams::Datagrams;
 
@@ -42,8 +46,17 @@ pub(crate) enum Event {
         /// Place of the data, if it is known.
         data: Option<Place>,
     },
-    /// The other side's packets in these ranges were acknowledged: the first index in [`Recorded::ranges`], and their number.
-    Acked(u32, u32),
+    /// The other side's packets in some ranges were acknowledged.
+    Acked {
+        /// Index of the first in [`Recorded::ranges`].
+        first: u32,
+        /// Their number. There is none if only a limit of flow control was raised.
+        count: u32,
+        /// Bytes that the other side may then send, if they are known.
+        room: Option<u32>,
+    },
+    /// The other side may send this many bytes more, before it has sent any.
+    Allowed(u32),
     /// The other side declared its packet lost.
     Lost(u64),
 }
@@ -74,6 +87,10 @@ pub(crate) struct Recorded {
     pub(crate) first: u32,
     /// Share of the packets of which it is open whether they arrived.
     pub(crate) open: f64,
+    /// Side whose packets are those that arrived: the other one recorded them.
+    pub(crate) arrives: Option<Side>,
+    /// Registers that the sender reported.
+    pub(crate) registers: Option<Registers>,
 }
 
 impl Recorded {
@@ -100,12 +117,21 @@ impl Recorded {
         let mut flow = self.begin(mss);
         let ends = self.ends_of_data();
         let mut boards = [Scoreboard::default(), Scoreboard::default()];
+        let mut windows = Windows::default();
+        // A server may send data before the handshake is confirmed (RFC 9001 section 4.1).
+        let mut confirmed = self.opening.map(|opening| opening.confirmed);
         for (index, &(at, side, event)) in self.events.iter().enumerate() {
             let (own, peer) = (side as usize, side.other() as usize);
+            if let Some(confirmed) = confirmed.take_if(|confirmed| *confirmed <= at) {
+                flow.add_simulated(confirmed, Side::First, (0, 0, PURE), (0, &[]));
+            }
             match event {
                 Event::Sent { number, size, data } => {
                     let len = size.min(full).saturating_sub(header).max(1);
-                    let (start, len) = boards[own].send(number, len, data);
+                    let (start, len) = match data.filter(|_| self.arrives == Some(side)) {
+                        Some(place) => boards[own].arrive(number, len, place),
+                        None => boards[own].send(number, len, data),
+                    };
                     let ack = boards[peer].cumulative();
                     flow.add_simulated(at, side, (start, len, header + self.ip_udp()), (ack, &[]));
                     flow.datagrams[own].push(size);
@@ -113,7 +139,7 @@ impl Recorded {
                         packet.flags.0 |= Flags::PUSH;
                     }
                 }
-                Event::Acked(first, count) => {
+                Event::Acked { first, count, room } => {
                     let ranges = &self.ranges[first as usize..][..count as usize];
                     let highest = boards[own].high();
                     let mut add = |blocks: &[(u64, u64)], ack: u64| {
@@ -124,20 +150,26 @@ impl Recorded {
                         add(&[range, range], boards[peer].cumulative());
                     }
                     add(&reported.blocks, boards[peer].cumulative());
+                    windows.limit(side, room.map(|room| boards[peer].high() + u64::from(room)));
                 }
+                Event::Allowed(room) => windows.limit(side, Some(boards[peer].high() + u64::from(room))),
                 Event::Lost(number) => boards[peer].lose(number),
             }
+            windows.add(&flow, &boards);
         }
+        windows.finish(&mut flow);
         (flow.sides.iter().any(|end| end.payload > 0)).then_some(flow)
     }
 
-    /// The flow with the handshake, whose answer the third packet follows.
+    /// The flow with the first packets of the handshake.
     fn begin(&self, mss: u32) -> Flow {
         let packet = |from, to, flags, ip_len| TcpPacket::opening(from, to, flags, ip_len, mss);
         let (client, server) = (self.client, self.server);
         let first = packet(client, server, Flags::SYN, PURE);
         let mut flow = Flow::new(&first);
-        (flow.source, flow.open) = (self.source, self.open);
+        (flow.source, flow.open, flow.registers) = (self.source, self.open, self.registers);
+        let of_end = if self.arrives.is_some() { Vantage::Receiver } else { Vantage::Sender };
+        flow.vantage = (self.source == Source::Qlog).then_some(of_end);
         flow.packets.reserve(self.events.len() + 3);
         if let Some(opening) = self.opening {
             let answer = packet(server, client, Flags::SYN | Flags::ACK, opening.answer_len);
@@ -145,7 +177,6 @@ impl Recorded {
                 // The packets of a handshake are no copies of each other.
                 let _ = flow.add(at, &packet, self.first, Tap::default());
             }
-            flow.add_simulated(opening.confirmed, Side::First, (0, 0, PURE), (0, &[]));
         }
         flow
     }

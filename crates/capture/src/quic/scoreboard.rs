@@ -12,6 +12,38 @@ struct Sent {
     place: Option<Place>,
 }
 
+/// Most bytes that are missing in a row: more than a window holds is a stream whose beginning was not logged.
+const MOST_MISSING: u64 = 1 << 26;
+
+/// Data that did not arrive so far, as packets of one length.
+#[derive(Clone, Copy, Debug)]
+struct Hole {
+    bytes: u64,
+    /// Bytes of the stream in each packet.
+    each: u64,
+    /// Range of the first packet.
+    start: u64,
+    len: u32,
+    packets: u64,
+}
+
+impl Hole {
+    /// Packets before a byte of the hole.
+    fn packets_before(&self, byte: u64) -> u64 {
+        if byte >= self.bytes { self.packets } else { ((byte + self.each / 2) / self.each).min(self.packets) }
+    }
+
+    /// The part behind the first `byte`, without the first `packets`.
+    fn behind(self, byte: u64, packets: u64) -> Self {
+        Self {
+            bytes: self.bytes - byte,
+            start: self.start + packets * u64::from(self.len),
+            packets: self.packets - packets,
+            ..self
+        }
+    }
+}
+
 /// Ranges that the packets of one sender have.
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
@@ -19,6 +51,12 @@ pub(super) struct Scoreboard {
     sent: BTreeMap<u64, Sent>,
     /// Ranges of data that was sent and not acknowledged, by its place.
     places: BTreeMap<(u64, u64), (Place, (u64, u32))>,
+    /// Data that did not arrive so far, by its place.
+    holes: BTreeMap<(u64, u64), Hole>,
+    /// Data, and length of the range, of the longest packet that arrived.
+    full: (u64, u32),
+    /// Offset behind the data that arrived, by stream.
+    arrived: BTreeMap<u64, u64>,
     /// Ranges sent more than once: the number of the latest packet.
     again: BTreeMap<u64, u64>,
     /// Packets that were declared lost, and whose data has not been retransmitted.
@@ -68,6 +106,52 @@ impl Scoreboard {
         }
         self.sent.insert(number, Sent { start, len, place });
         (start, len)
+    }
+
+    /// Range of a packet with `len` bytes of data that arrived from the other end. Data that is missing before it has a range too, so that a
+    /// packet that fills it has a lower one.
+    pub(super) fn arrive(&mut self, number: u64, len: u32, place: Place) -> (u64, u32) {
+        let (stream, offset) = place.first;
+        // The longest packet is one without other frames.
+        self.full = self.full.max((place.len.max(1), len));
+        let end = offset.saturating_add(place.len);
+        let known = self.earlier(place).or_else(|| self.fill(place));
+        let (start, len) = known.unwrap_or_else(|| {
+            let before = self.arrived.get(&stream).copied().unwrap_or(0);
+            if stream != u64::MAX && offset > before && self.high > 0 && offset - before < MOST_MISSING {
+                let (each, len) = self.full;
+                let (start, bytes) = (self.high, offset - before);
+                let packets = ((bytes + each / 2) / each).max(1);
+                self.holes.insert((stream, before), Hole { bytes, each, start, len, packets });
+                self.high += packets * u64::from(len);
+            }
+            self.extend(len)
+        });
+        let arrived = self.arrived.entry(stream).or_insert(0);
+        *arrived = (*arrived).max(end);
+        self.places.entry(place.first).or_insert((place, (start, len)));
+        self.sent.insert(number, Sent { start, len, place: Some(place) });
+        (start, len)
+    }
+
+    /// Range of data that was missing.
+    fn fill(&mut self, place: Place) -> Option<(u64, u32)> {
+        let (&(stream, begin), &hole) = self.holes.range(..=place.first).next_back()?;
+        let into = place.first.1 - begin;
+        if stream != place.first.0 || into >= hole.bytes {
+            return None;
+        }
+        self.holes.remove(&(stream, begin));
+        let until = into.saturating_add(place.len.max(1)).min(hole.bytes);
+        let (from, to) = (hole.packets_before(into), hole.packets_before(until));
+        if from > 0 {
+            self.holes.insert((stream, begin), Hole { bytes: into, packets: from, ..hole });
+        }
+        if to < hole.packets {
+            self.holes.insert((stream, begin + until), hole.behind(until, to));
+        }
+        let range = hole.behind(into, from.min(hole.packets - 1));
+        Some((range.start, hole.len * u32::try_from(to.saturating_sub(from)).unwrap_or(1).max(1)))
     }
 
     /// Range of the packet that carried the first byte of `place` before and is not acknowledged. A sender may divide lost data anew.

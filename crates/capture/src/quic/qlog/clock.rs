@@ -1,0 +1,134 @@
+//! Clock of a log: formats of its times, and the time to which they are relative.
+
+use firstflight_contract::Nanos;
+use serde_json::Value;
+
+use super::value::number;
+
+/// What the time of an event counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Absolute,
+    Relative,
+    Delta,
+}
+
+impl Format {
+    /// By its name in any draft.
+    pub(super) fn named(name: Option<&str>) -> Self {
+        match name {
+            Some("absolute") => Self::Absolute,
+            Some("delta" | "relative_to_previous_event") => Self::Delta,
+            // Also `relative_to_epoch`, whose epoch is the reference.
+            _ => Self::Relative,
+        }
+    }
+}
+
+/// Time to which others are relative: a number of units, or a date.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reference {
+    units: f64,
+    nanos: f64,
+}
+
+impl Reference {
+    /// A number, or a clock with an epoch (RFC 3339) or with the time of day at the start.
+    pub(super) fn of(value: &Value) -> Self {
+        let date = |name: &str| value.get(name).and_then(Value::as_str).and_then(epoch);
+        let date = date("epoch").or_else(|| date("wall_clock_time"));
+        Self { units: number(value).unwrap_or(0.0), nanos: date.unwrap_or(0.0) }
+    }
+
+    /// Nanoseconds, where a unit has as many.
+    pub(super) fn nanos(self, unit: f64) -> f64 {
+        self.units * unit + self.nanos
+    }
+}
+
+/// Nanoseconds from 1970 to a date of RFC 3339.
+fn epoch(text: &str) -> Option<f64> {
+    let (date, time) = text.split_once(['T', 't', ' '])?;
+    let mut date = date.splitn(3, '-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let place = time.find(['Z', 'z', '+', '-'])?;
+    let (clock, zone) = time.split_at(place);
+    let seconds = |text: &str| {
+        let mut sum = 0.0;
+        for (part, unit) in text.split(':').zip([3600.0, 60.0, 1.0]) {
+            sum += part.parse::<f64>().ok()? * unit;
+        }
+        Some(sum)
+    };
+    let offset = match zone.split_at(1) {
+        ("+", zone) => -seconds(zone)?,
+        ("-", zone) => seconds(zone)?,
+        _ => 0.0,
+    };
+    if !(1..=12).contains(&month) || !(1970..=9999).contains(&year) {
+        return None;
+    }
+    // Days of the months of a year that begins in March.
+    let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
+    let whole = (days * 86_400) as f64 + seconds(clock)? + offset;
+    Some(whole * 1e9).filter(|nanos| *nanos >= 0.0)
+}
+
+/// Time of a log so far.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    latest: Nanos,
+    /// Time by which the clock was set back so far.
+    back: Nanos,
+    /// How often it was.
+    pub(super) times_back: u64,
+}
+
+impl Clock {
+    /// Time of an event in nanoseconds. A clock that is set back goes on from the latest time before.
+    pub(super) fn time(&mut self, time: f64, reference: f64, format: Format) -> Nanos {
+        /// Events are written up to this much later than their times.
+        const LATE: Nanos = Nanos::from_secs(1);
+        let nanos = |value: f64| Nanos(value.clamp(0.0, 9e18).round() as u64);
+        let at = match format {
+            Format::Absolute => nanos(time),
+            Format::Relative => nanos(reference).saturating_add(nanos(time)),
+            Format::Delta if self.latest == Nanos::ZERO => nanos(reference).saturating_add(nanos(time)),
+            Format::Delta => return self.advance(self.latest.saturating_add(nanos(time))),
+        };
+        let mut shifted = at.saturating_add(self.back);
+        if shifted.saturating_add(LATE) < self.latest {
+            self.times_back += 1;
+            self.back = self.latest.saturating_sub(at);
+            shifted = self.latest;
+        }
+        self.advance(shifted)
+    }
+
+    fn advance(&mut self, at: Nanos) -> Nanos {
+        self.latest = self.latest.max(at);
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_of_rfc_3339_are_times_since_1970() {
+        // `date --date DATE +%s`
+        for (text, seconds) in [
+            ("1970-01-01T00:00:00.000Z", 0.0),
+            ("2026-11-28T17:18:30.5Z", 1_795_886_310.5),
+            ("2024-02-29T23:59:59+01:00", 1_709_247_599.0),
+            ("2000-03-01T00:00:00-00:30", 951_870_600.0),
+        ] {
+            assert_eq!(epoch(text), Some(seconds * 1e9), "{text}");
+        }
+        for text in ["unknown", "2026-13-01T00:00:00Z", "2026-11-28", "2026-11-28T17:18:30"] {
+            assert_eq!(epoch(text), None, "{text}");
+        }
+    }
+}

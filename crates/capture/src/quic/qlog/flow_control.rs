@@ -1,0 +1,118 @@
+//! Flow control of a sender (RFC 9000 section 4): how much more the other end lets it send.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::value::field;
+
+/// Maximum number of streams whose limits are kept.
+const MAX_STREAMS: usize = 1 << 12;
+
+/// Data that one end may send and has sent.
+#[derive(Debug, Default)]
+pub(super) struct Credit {
+    /// Limit of the connection.
+    connection: Option<u64>,
+    /// Limits of streams that the sender opens for both directions, that the other end opens for both, and that the sender opens for one.
+    initial: [Option<u64>; 3],
+    /// Limits, and highest offsets sent, of streams whose data has not ended.
+    streams: BTreeMap<u64, Stream>,
+    /// Data sent on all streams, each byte once.
+    sent: u64,
+    /// Stream whose data was sent last.
+    last: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    limit: Option<u64>,
+    sent: u64,
+    ended: bool,
+}
+
+impl Credit {
+    /// Takes the transport parameters that the other end announced.
+    pub(super) fn announce(&mut self, parameters: &Value) {
+        let take = |to: &mut Option<u64>, name: &str| *to = field(&[(parameters, name)]).or(*to);
+        take(&mut self.connection, "initial_max_data");
+        let [own, peer, one_way] = &mut self.initial;
+        // The names are those of the end that announces: its remote streams are those that the sender opens.
+        take(own, "initial_max_stream_data_bidi_remote");
+        take(peer, "initial_max_stream_data_bidi_local");
+        take(one_way, "initial_max_stream_data_uni");
+    }
+
+    /// Takes a frame that the other end sent. Returns whether it raises a limit.
+    pub(super) fn raise(&mut self, frame: &Value, kind: &str) -> bool {
+        let Some(limit) = field(&[(frame, "maximum"), (frame, "maximum_data"), (frame, "max")]) else {
+            return false;
+        };
+        match kind {
+            "max_data" => {
+                let raised = self.connection.is_none_or(|before| before < limit);
+                self.connection = self.connection.max(Some(limit));
+                raised
+            }
+            "max_stream_data" => {
+                let id = field(&[(frame, "stream_id"), (frame, "id")]);
+                let Some(stream) = id.and_then(|id| self.stream(id)) else { return false };
+                let raised = stream.limit.is_none_or(|before| before < limit);
+                stream.limit = stream.limit.max(Some(limit));
+                raised
+            }
+            _ => false,
+        }
+    }
+
+    /// Counts the data of a STREAM frame that was sent: stream, offset of its end, whether it ends the stream.
+    pub(super) fn send(&mut self, id: u64, end: u64, ends: bool) {
+        let Some(stream) = self.stream(id) else { return };
+        let new = end.saturating_sub(stream.sent);
+        stream.sent += new;
+        stream.ended |= ends;
+        self.sent = self.sent.saturating_add(new);
+        self.last = Some(id);
+    }
+
+    fn stream(&mut self, id: u64) -> Option<&mut Stream> {
+        if self.streams.len() >= MAX_STREAMS && !self.streams.contains_key(&id) {
+            self.streams.retain(|_, stream| !stream.ended);
+        }
+        (self.streams.len() < MAX_STREAMS || self.streams.contains_key(&id))
+            .then(|| self.streams.entry(id).or_default())
+    }
+
+    /// Bytes that the sender may send now, `None` if a limit is not known. `client` is whether the sender is the client.
+    pub(super) fn room(&self, client: bool) -> Option<u64> {
+        let connection = self.connection?.saturating_sub(self.sent);
+        let Some((last, sending)) = self.last.and_then(|id| Some((id, self.streams.get(&id)?))) else {
+            return Some(connection);
+        };
+        if !sending.ended {
+            return Some(connection.min(self.room_of(last, *sending, client)?));
+        }
+        // Behind the end of a stream come others of its kind. Those of another kind, as the control streams of HTTP/3, never end.
+        let same = |id: u64| id & 3 == last & 3;
+        let mut open = self
+            .streams
+            .iter()
+            .filter(|(id, stream)| same(**id) && stream.sent > 0 && !stream.ended)
+            .peekable();
+        if open.peek().is_none() {
+            return Some(connection);
+        }
+        let mut streams = 0_u64;
+        for (&id, &stream) in open {
+            streams = streams.saturating_add(self.room_of(id, stream, client)?);
+        }
+        Some(connection.min(streams))
+    }
+
+    fn room_of(&self, id: u64, stream: Stream, client: bool) -> Option<u64> {
+        // RFC 9000 section 2.1: the lowest bit names the end that opens a stream, the next one those for one direction.
+        let own = (id & 1 == 0) == client;
+        let initial = self.initial[if id & 2 != 0 { 2 } else { usize::from(!own) }];
+        Some(stream.limit.max(initial)?.saturating_sub(stream.sent))
+    }
+}
