@@ -9,6 +9,7 @@ mod decoding;
 mod files;
 mod odd;
 mod path;
+mod qlogs;
 mod quic;
 mod reader;
 mod transfers;

@@ -280,3 +280,33 @@ fn what_is_no_usable_log_has_one_error() {
     let network = sequence("").replace(r#""type":"server""#, r#""type":"network""#);
     assert!(message(&network).contains("1 traces of the log are of the network between the ends"));
 }
+
+#[test]
+fn connections_that_share_a_group_are_told_apart_if_they_follow_each_other() {
+    let one = sequence("");
+    let second = one.split_once('\n').unwrap().1;
+    // The second connection begins with an Initial packet 0 of the client.
+    let capture = read(&format!("{one}{second}")).unwrap();
+    let packets: Vec<u64> = capture.connections.iter().map(|one| one.observed.packets).collect();
+    assert_eq!(packets, [PACKETS, PACKETS]);
+    // At the same time they cannot be: each line stands twice.
+    let lines = [HEADER.into(), sent(0, 0, 0), sent(0, 0, 0), sent(0, 1, 1000), acked(40, "[[0,1]]")];
+    let error = read(&records(lines.iter().map(String::as_str))).unwrap_err().to_string();
+    assert!(
+        error.contains("packet numbers repeat: the log mixes connections whose group_id is \"\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_log_without_acknowledgements_is_named() {
+    let lines = [HEADER.into(), sent(0, 0, 0), sent(0, 1, 1000)];
+    let message = match read(&records(lines.iter().map(String::as_str))) {
+        Ok(capture) => capture.warnings.join("\n"),
+        Err(error) => error.to_string(),
+    };
+    assert!(
+        message.contains("the log has no acknowledgements; expected packet_received with frames"),
+        "{message}"
+    );
+}

@@ -55,7 +55,7 @@ pub(crate) enum Event {
         /// Bytes that the other side may then send, if they are known.
         room: Option<u32>,
     },
-    /// The other side may send this many bytes more, before it has sent any.
+    /// The other side may send this many bytes from the start. There is at most one for each side.
     Allowed(u32),
     /// The other side declared its packet lost.
     Lost(u64),
@@ -118,6 +118,11 @@ impl Recorded {
         let ends = self.ends_of_data();
         let mut boards = [Scoreboard::default(), Scoreboard::default()];
         let mut windows = Windows::default();
+        for (_, side, event) in &self.events {
+            if let Event::Allowed(room) = event {
+                windows.limit(*side, Some(u64::from(*room)));
+            }
+        }
         // A server may send data before the handshake is confirmed (RFC 9001 section 4.1).
         let mut confirmed = self.opening.map(|opening| opening.confirmed);
         for (index, &(at, side, event)) in self.events.iter().enumerate() {
@@ -152,7 +157,7 @@ impl Recorded {
                     add(&reported.blocks, boards[peer].cumulative());
                     windows.limit(side, room.map(|room| boards[peer].high() + u64::from(room)));
                 }
-                Event::Allowed(room) => windows.limit(side, Some(boards[peer].high() + u64::from(room))),
+                Event::Allowed(_) => {}
                 Event::Lost(number) => boards[peer].lose(number),
             }
             windows.add(&flow, &boards);

@@ -156,7 +156,10 @@ impl Log {
             _ => None,
         };
         // Before its first data, an end may send what the transport parameters of the other let it.
-        let limit = if self.began[usize::from(!local)] { None } else { self.room(local) };
+        let stream = frames().find(|(_, kind)| *kind == "stream");
+        let stream = stream.and_then(|(frame, _)| field(&[(frame, "stream_id"), (frame, "id")]));
+        let credit = &self.credit[usize::from(!local)];
+        let limit = stream.and_then(|id| credit.room_before(id, local == self.is_client()));
         for (frame, _) in frames().filter(|(_, kind)| *kind == "stream") {
             if let Some(Some(Place { first: (id, offset), len })) = place((frame, "stream")) {
                 let ends = frame.get("fin").and_then(Value::as_bool) == Some(true);
@@ -173,7 +176,7 @@ impl Log {
             (Some(data), Some(number), Some(size)) => {
                 let began = std::mem::replace(&mut self.began[usize::from(!local)], true);
                 if let Some(limit) = limit.filter(|_| !began) {
-                    self.push(at, !local, Event::Allowed(limit));
+                    self.push(at, !local, Event::Allowed(u32::try_from(limit).unwrap_or(u32::MAX)));
                 }
                 self.last_sent_is_data |= local;
                 self.push(at, local, Event::Sent { number, size, data });

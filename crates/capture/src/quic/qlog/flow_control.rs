@@ -83,12 +83,11 @@ impl Credit {
             .then(|| self.streams.entry(id).or_default())
     }
 
-    /// Bytes that the sender may send now, `None` if a limit is not known. `client` is whether the sender is the client.
+    /// Bytes that the sender may send now, `None` if a limit is not known, or the stream that it will use. `client` is whether the sender is the client.
     pub(super) fn room(&self, client: bool) -> Option<u64> {
         let connection = self.connection?.saturating_sub(self.sent);
-        let Some((last, sending)) = self.last.and_then(|id| Some((id, self.streams.get(&id)?))) else {
-            return Some(connection);
-        };
+        let last = self.last?;
+        let sending = self.streams.get(&last)?;
         if !sending.ended {
             return Some(connection.min(self.room_of(last, *sending, client)?));
         }
@@ -107,6 +106,12 @@ impl Credit {
             streams = streams.saturating_add(self.room_of(id, stream, client)?);
         }
         Some(connection.min(streams))
+    }
+
+    /// Bytes that the sender may send on this stream, on which it has sent nothing, `None` if a limit is not known.
+    pub(super) fn room_before(&self, id: u64, client: bool) -> Option<u64> {
+        let stream = self.streams.get(&id).copied().unwrap_or_default();
+        Some(self.connection?.saturating_sub(self.sent).min(self.room_of(id, stream, client)?))
     }
 
     fn room_of(&self, id: u64, stream: Stream, client: bool) -> Option<u64> {
