@@ -58,6 +58,8 @@ pub(crate) struct Header {
     pub(crate) from: Id,
     /// Hash of the first bytes, by which a copy is recognised.
     pub(crate) hash: u32,
+    /// First byte.
+    pub(crate) first: u8,
 }
 
 impl Header {
@@ -70,7 +72,7 @@ impl Header {
             .take(HASHED)
             .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
         let Some((&first, rest)) = data.split_first() else { return Self::default() };
-        let short = Self { to: Id::new(rest), hash, ..Self::default() };
+        let short = Self { to: Id::new(rest), hash, first, ..Self::default() };
         let [a, b, c, d, ids @ ..] = rest else { return short };
         let (long, second) = match [*a, *b, *c, *d] {
             [0, 0, 0, 1] | [0xff, 0, 0, _] => (true, false),
@@ -96,7 +98,13 @@ impl Header {
             to: to.map_or(Id::default(), |(id, _)| id),
             from: from.map_or(Id::default(), |(id, _)| id),
             hash,
+            first,
         }
+    }
+
+    /// The spin bit of a short header, which is not encrypted (RFC 9000 section 17.3.1).
+    pub(crate) fn spin(&self) -> bool {
+        self.first & 0x20 != 0
     }
 }
 
@@ -111,6 +119,8 @@ pub(crate) struct Datagram {
     pub(crate) from_client: bool,
     /// Whether its first packet has a long header.
     pub(crate) long: bool,
+    /// Spin bit of a short header.
+    pub(crate) spin: bool,
 }
 
 #[cfg(test)]

@@ -310,3 +310,68 @@ fn a_log_without_acknowledgements_is_named() {
         "{message}"
     );
 }
+
+/// The transfer within its connection, away from port 443: short headers alone, protected as RFC 9001 section 5.4 has it. The spin bit turns, or is zero.
+fn within_the_connection(spins: bool) -> Vec<u8> {
+    let (mut server, mut of_packet, mut count) = (false, vec![], 0_u32);
+    let packets: Vec<(u64, Vec<u8>)> = transfer()
+        .into_iter()
+        .map(|(at, is_sent, number)| {
+            count += 1;
+            let spin = if is_sent {
+                of_packet.push(server);
+                server
+            } else {
+                // The client turns the bit of the newest packet, and the server returns it.
+                server = !of_packet[number as usize];
+                server
+            };
+            let (to, len) = if is_sent { (2, SIZE as usize) } else { (3, 32) };
+            let protected = count.wrapping_mul(0x9e37_79b9) >> 27;
+            let first = 0x40 | u8::from(spins && spin) << 5 | protected as u8;
+            let payload = [&[first][..], &[to; 8], &count.to_be_bytes(), &vec![0; len - 13]].concat();
+            let (from, to, ports) =
+                if is_sent { (SENDER, RECEIVER, (4433, 50_000)) } else { (RECEIVER, SENDER, (50_000, 4433)) };
+            let mut bytes = vec![];
+            PacketBuilder::ipv4(from, to, 64).udp(ports.0, ports.1).write(&mut bytes, &payload).unwrap();
+            (at + 50_000, bytes)
+        })
+        .collect();
+    pcap(&packets)
+}
+
+#[test]
+fn a_capture_within_a_connection_is_recognised_and_has_the_round_trip_of_its_spin_bit() {
+    let capture = read_bytes(&within_the_connection(true)).unwrap();
+    let [connection] = &capture.connections[..] else { panic!("{:?}", capture.warnings) };
+    assert_eq!((connection.source, connection.observed.packets), (Source::Datagrams, PACKETS));
+    let path = infer(&capture.connections);
+    let rate = path.rate.known().unwrap();
+    assert!(
+        (rate.value / 10.004e6 - 1.0).abs() < 0.05 && rate.low <= 10.004e6 && 10.004e6 <= rate.high,
+        "{rate:?}"
+    );
+    let error = read_bytes(&within_the_connection(false)).unwrap_err().to_string();
+    assert!(error.contains("the spin bit does not turn"), "{error}");
+}
+
+#[test]
+fn other_protocols_are_not_taken_for_quic() {
+    // The first bytes of DNS are random; those of TURN's channels are constant and begin with the bits 01.
+    for first in [|count: u32| (count.wrapping_mul(0x9e37_79b9) >> 24) as u8, |_: u32| 0x40] {
+        let mut packets = vec![];
+        for count in 0..200 {
+            let (from, to, ports) = if count % 2 == 0 {
+                (SENDER, RECEIVER, (4433, 50_000))
+            } else {
+                (RECEIVER, SENDER, (50_000, 4433))
+            };
+            let mut bytes = vec![];
+            let payload = [&[first(count)][..], &[0; 100]].concat();
+            PacketBuilder::ipv4(from, to, 64).udp(ports.0, ports.1).write(&mut bytes, &payload).unwrap();
+            packets.push((u64::from(count) * 1000, bytes));
+        }
+        let error = read_bytes(&pcap(&packets)).unwrap_err().to_string();
+        assert!(!error.contains("QUIC was") && !error.contains("connection of QUIC"), "{error}");
+    }
+}

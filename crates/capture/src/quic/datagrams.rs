@@ -12,6 +12,9 @@ use std::net::SocketAddr;
 
 use firstflight_contract::Nanos;
 
+use super::behaviour::Candidates;
+use super::offload::split;
+use super::spin::shortest_spin;
 use super::{Event, Recorded, Source, is_full};
 use crate::opening::{Datagram, Id, Opening};
 use crate::packet::UdpPacket;
@@ -33,7 +36,9 @@ pub(crate) struct Datagrams {
     kept: usize,
     left_out: u64,
     copies: u64,
-    /// Copies of packets without a time.
+    /// Flows that neither a long header nor a port shows as QUIC.
+    candidates: Candidates,
+    /// Packets without a time.
     timeless: u64,
 }
 
@@ -63,15 +68,27 @@ enum Stage {
 impl Datagrams {
     /// Counts a packet, the one with this `number` in the order of the files, and keeps it if it belongs to a connection of QUIC.
     pub(crate) fn add(&mut self, at: Option<Nanos>, packet: &UdpPacket, number: u32) {
-        /// Datagrams looked back at for a copy.
-        const LOOK_BACK: usize = 8;
         self.packets += 1;
         let ends = key(packet.from, packet.to);
         let known = self.flows.contains_key(&ends);
         let https = packet.to.port() == HTTPS || packet.from.port() == HTTPS;
-        if !known && (self.flows.len() >= MAX_FLOWS || !packet.header.long && !https) {
+        if !known && self.flows.len() >= MAX_FLOWS {
             return;
         }
+        if known || packet.header.long || https {
+            self.keep(at, packet, number);
+            return;
+        }
+        for (at, packet, number) in self.candidates.add(ends, at, packet, number) {
+            self.keep(at, &packet, number);
+        }
+    }
+
+    /// Keeps a packet of QUIC.
+    fn keep(&mut self, at: Option<Nanos>, packet: &UdpPacket, number: u32) {
+        /// Datagrams looked back at for a copy.
+        const LOOK_BACK: usize = 8;
+        let ends = key(packet.from, packet.to);
         let Some(at) = at else {
             self.timeless += 1;
             return;
@@ -92,6 +109,7 @@ impl Datagrams {
             hash: packet.header.hash,
             from_client,
             long: packet.header.long,
+            spin: packet.header.spin(),
         };
         let same = |one: &Datagram| {
             (one.size, one.hash, one.from_client) == (datagram.size, datagram.hash, from_client)
@@ -119,8 +137,10 @@ impl Datagrams {
     pub(crate) fn finish(self, warnings: &mut Vec<String>) -> Vec<Recorded> {
         let mut recorded = vec![];
         let mut unusable = vec![];
-        for seen in self.flows.into_values().flatten() {
+        let mut offloaded = 0;
+        for mut seen in self.flows.into_values().flatten() {
             let name = format!("{} - {}", seen.client, seen.server);
+            offloaded += split(&mut seen.datagrams);
             match seen.record() {
                 Ok(one) => recorded.push(one),
                 Err(why) => unusable.push(format!("{name}: {why}")),
@@ -143,6 +163,12 @@ impl Datagrams {
                 others => format!("; {} more of QUIC left out", connections(others)),
             };
             warnings.push(format!("{first}{more}"));
+        }
+        if offloaded > 0 {
+            warnings.push(format!(
+                "{offloaded} datagrams of QUIC hold several packets, as hosts send that leave the division to the hardware (UDP GSO); each counts \
+                 as its packets"
+            ));
         }
         if self.copies > 0 {
             warnings.push(format!("{} datagrams of QUIC were captured twice and are left out", self.copies));
@@ -233,9 +259,10 @@ impl Seen {
             Side::First => opening.answered.saturating_sub(opening.opened),
         });
         let is_data = |one: &Datagram| one.from_client == (sender == Side::First);
+        let far = far.or_else(|| shortest_spin(&self.datagrams, is_data));
         let far = far.or_else(|| shortest_answer(&self.datagrams, is_data)).ok_or(
-            "the capture of this connection of QUIC lacks its handshake and no packet follows a pause, so that no round trip is known; it \
-             is left out",
+            "the capture of this connection of QUIC lacks its handshake, no packet follows a pause, and the spin bit does not turn, so that no \
+             round trip is known; it is left out",
         )?;
         let model = Model::of(&self.datagrams, is_data, far);
         if model.data.is_empty() || model.answers.is_empty() {

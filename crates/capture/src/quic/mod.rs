@@ -5,9 +5,12 @@
 //! ranges: a cumulative one with SACK blocks. [`qlog`] reads numbers and acknowledgements from the log of an end; [`datagrams`] models them
 //! for a capture, in which they are encrypted.
 
+mod behaviour;
 mod datagrams;
+mod offload;
 pub(crate) mod qlog;
 mod scoreboard;
+mod spin;
 mod windows;
 
 use std::net::SocketAddr;

@@ -168,7 +168,7 @@ impl Log {
         }
         let carries = if has_frames {
             // Behind the rest of lost data stands what comes next.
-            frames().filter_map(place).last()
+            frames().rev().find_map(place)
         } else {
             size.filter(|size| *size >= LEAST_DATA).map(|_| None)
         };
