@@ -268,6 +268,10 @@ impl Seen {
         if model.data.is_empty() || model.answers.is_empty() {
             return Err("this connection of QUIC carried no data behind its handshake; it is left out");
         }
+        let opening = opening.map(|opening| match sender {
+            Side::Second => self.without_keys(opening, &model),
+            Side::First => opening,
+        });
         let (events, ranges, lost) = model.events(sender);
         let ids = [1, 0].map(|of: usize| self.ids[of].map_or(8, Id::len));
         let Self { client, server, first, .. } = self;
@@ -285,6 +289,24 @@ impl Seen {
             arrives: None,
             registers: None,
         })
+    }
+}
+
+impl Seen {
+    /// The handshake, without the time that the server took for keys before its answer: it answers the end of the handshake, or a request, in the time
+    /// from the point of capture to it and back.
+    fn without_keys(&self, opening: Opening, model: &Model) -> Opening {
+        let from_server = |one: &&Datagram| !one.from_client;
+        let behind = |at: Nanos| {
+            let place = self.datagrams.partition_point(|one| one.at <= at);
+            Some(self.datagrams[place..].iter().find(from_server)?.at.saturating_sub(at))
+        };
+        let answers = model.requests.iter().filter_map(|request| {
+            let place = model.data.partition_point(|one| one.at <= request.at);
+            Some(model.data.get(place)?.at.saturating_sub(request.at))
+        });
+        let near = answers.chain(behind(opening.confirmed)).min().unwrap_or(Nanos::NEVER);
+        Opening { opened: opening.opened.max(opening.answered.saturating_sub(near)), ..opening }
     }
 }
 
