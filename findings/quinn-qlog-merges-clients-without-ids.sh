@@ -168,5 +168,4 @@ RUST
 nice -n 19 cargo build --quiet --manifest-path "$work/Cargo.toml" --target-dir "$work/target"
 echo "quinn-proto $(cargo tree --quiet --manifest-path "$work/Cargo.toml" --depth 1 --prefix none | awk '/^quinn-proto/ { print $2 }')"
 "$work/target/debug/log"
-echo "as described: 8 packets of 1,452 bytes or 9 of 1,200"
 echo "as described: two connections have one group"

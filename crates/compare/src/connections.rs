@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use firstflight_capture::{Capture, Connection, Network, Observed, Vantage};
 use firstflight_contract::Nanos;
 use firstflight_document::seconds::Seconds;
-use firstflight_results::{CapturedConnection, CapturedExit, CapturedTransfer};
+use firstflight_results::{CapturedConnection, CapturedExit, CapturedRegisters, CapturedTransfer};
 
 /// Maximum number of re-runs, for the connections with most data, so that a capture of thousands takes only
 /// seconds.
@@ -89,6 +89,12 @@ fn row(index: usize, connection: &Connection) -> CapturedConnection {
         .into(),
         transport: connection.source.transport().into(),
         source: connection.source.label().into(),
+        registers: seen.registers.map(|it| CapturedRegisters {
+            first_window_bytes: it.first_window_bytes,
+            largest_window_bytes: it.largest_window_bytes,
+            last_window_bytes: it.last_window_bytes,
+            first_threshold_bytes: it.first_threshold_bytes,
+        }),
         transfers: ended.collect(),
     }
 }

@@ -45,6 +45,8 @@ object! {
         /// Source of the packets: `segments` of TCP, the `qlog` of one end of QUIC, or the `datagrams` of encrypted QUIC, whose acknowledgements
         /// and losses are modelled.
         source: String,
+        /// Registers of the sender, if its qlog has them.
+        registers: Option<CapturedRegisters> => nested,
         /// Transfers of the sender that the capture shows to the end, in order.
         transfers: Vec<CapturedTransfer> => nested,
     }
@@ -60,6 +62,20 @@ object! {
         /// Reason, as far as packets show it: `loss`, `mark` (the receiver echoed a congestion mark), or `slowed` (the flight stopped
         /// doubling without either: a delay or threshold rule, or a paced scheme).
         reason: String,
+    }
+}
+
+object! {
+    /// Registers that the qlog of a sender reports, in the bytes of its congestion control: packets without IP and UDP headers.
+    pub struct CapturedRegisters = "captured registers" {
+        /// First congestion window.
+        first_window_bytes: Option<u64> ["bytes"],
+        /// Largest congestion window.
+        largest_window_bytes: Option<u64> ["bytes"],
+        /// Last congestion window.
+        last_window_bytes: Option<u64> ["bytes"],
+        /// First slow-start threshold that was set; null if none was.
+        first_threshold_bytes: Option<u64> ["bytes"],
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use crate::column::{Column, Field, Record};
 use crate::{
-    Answer, AnswerAtSize, CapturedConnection, CapturedExit, CapturedTransfer, Change, Comparison, Completion,
-    ConnectionResult, Copies, Effect, EffectAtSize, EffectSide, EngineResult, FlowMeans, FlowResult, FlowRow,
-    ForAllSizes, Harm, IdentifiedSender, IdentifiedStack, InputFile, KindWeight, LimitedBy, LinkMeans,
+    Answer, AnswerAtSize, CapturedConnection, CapturedExit, CapturedRegisters, CapturedTransfer, Change,
+    Comparison, Completion, ConnectionResult, Copies, Effect, EffectAtSize, EffectSide, EngineResult,
+    FlowMeans, FlowResult, FlowRow, ForAllSizes, Harm, IdentifiedSender, IdentifiedStack, InputFile, KindWeight, LimitedBy, LinkMeans,
     LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow, PairedDifference, PassedOver,
     PathEstimate, PathResult, Provenance, Recommended, Reordering, ReplicationRow, ResearchStart, ResultRow,
     Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult,
@@ -138,6 +138,7 @@ pub(crate) const OBJECTS_OF_JSON: &[Object] = &[
     Object::of::<InputFile>(),
     Object::of::<CapturedConnection>(),
     Object::of::<CapturedExit>(),
+    Object::of::<CapturedRegisters>(),
     Object::of::<CapturedTransfer>(),
     Object::of::<Effect>(),
     Object::of::<Change>(),

@@ -29,6 +29,7 @@ fn connection(window: u64, rtt_ms: f64, transfers: Vec<CapturedTransfer>) -> Cap
         captured_at: "sender".into(),
         transport: "tcp".into(),
         source: "segments".into(),
+        registers: None,
         transfers,
     }
 }
