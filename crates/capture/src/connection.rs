@@ -7,14 +7,15 @@ use crate::carried::first_flight;
 use crate::clock;
 use crate::flows::{Flow, Packet};
 use crate::limits::Limits;
-use crate::observed::{Connection, Observed, Vantage};
+use crate::observed::{Connection, Observed};
 use crate::packet::Flags;
 use crate::packet_trace::{Cut, MAX_PIECES, MAX_RETRANSMITTED, PacketTrace, Piece};
-use crate::quic::qlog::Registers;
+use crate::registers::Registers;
 use crate::reordering::Reordering;
 use crate::series;
 use crate::side::Side;
 use crate::startup::startup;
+use crate::vantage::Vantage;
 use crate::view::{move_to_sender, shortest_echo};
 
 impl Connection {

@@ -8,15 +8,15 @@ use firstflight_contract::Nanos;
 
 use crate::copy_place::CopyPlace;
 use crate::groups::{GroupId, client};
-use crate::observed::Vantage;
 use crate::packet::{Flags, TcpPacket};
-use crate::quic::qlog::Registers;
+use crate::registers::Registers;
 use crate::side::Side;
 use crate::source::Source;
 use crate::successor::{Arrival, OddSyns, Owner, Successor};
 use crate::syn::{Syn, Syns};
 use crate::tap::Tap;
 use crate::transfers::Exchange;
+use crate::vantage::Vantage;
 
 /// Number of the stretch between two steps of the capture's clock, from one.
 pub(crate) type Epoch = NonZeroU16;

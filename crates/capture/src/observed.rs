@@ -11,7 +11,7 @@ use crate::carried::{Transfer, first_flight_paced, initial_window, transfers};
 use crate::ecn::CongestionMarks;
 use crate::offered::{Offered, offered};
 use crate::packet_trace::PacketTrace;
-use crate::quic::qlog::Registers;
+use crate::registers::Registers;
 use crate::reordering::Reordering;
 use crate::seconds::{self, Seconds};
 use crate::sending::{Sending, sending};
@@ -21,6 +21,7 @@ use crate::source::Source;
 use crate::startup::Startup;
 use crate::summary::Summary;
 use crate::threshold::{SlowStartEnd, end_without_delay};
+use crate::vantage::Vantage;
 use crate::view::View;
 use crate::window::Windows;
 
@@ -166,20 +167,6 @@ pub struct FirstRoundTrip {
     pub packets: u32,
     /// Mean size of the packets of the handshake, bytes with IP and TCP headers.
     pub syn_bytes: f64,
-}
-
-/// Point of capture on the path, from the two halves of the round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Vantage {
-    /// At the sender of the data, or within a tenth of the round trip of it.
-    Sender,
-    /// At the receiver of the data, or within a tenth of the round trip of it.
-    Receiver,
-    /// Between sender and receiver.
-    Middle,
-    /// Unknown: neither handshake nor timestamps show it.
-    Unknown,
 }
 
 /// Behaviour of a connection. Times count from the end of the handshake as the sender sees it, or from the

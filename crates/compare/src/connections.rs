@@ -111,3 +111,24 @@ fn limit(seen: &Observed) -> Option<(&'static str, Nanos)> {
     let known = seen.handshake || longest.0 == "application";
     (known && longest.1 > Nanos::ZERO).then_some(longest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_of_a_sender_has_its_registers_and_the_limit_of_flow_control() {
+        let row = |name: &str| {
+            let file = format!("{}/../capture/testdata/quic/{name}.qlog.gz", env!("CARGO_MANIFEST_DIR"));
+            let mut rows = connections(&firstflight_capture::read(file).expect("a log"));
+            assert_eq!(rows.len(), 1);
+            rows.remove(0)
+        };
+        // testdata/README.md: the client of `window` lets the server send 16,384 bytes of a stream; `losses` overflows a queue.
+        assert_eq!(row("quiche-window").limited_by.as_deref(), Some("receive-window"));
+        let losses = row("quiche-losses");
+        assert_eq!(losses.limited_by.as_deref(), Some("congestion-window"));
+        assert_eq!(losses.registers.expect("registers").first_window_bytes, Some(12_000));
+        assert!(row("quic-go-receiver").registers.is_none());
+    }
+}

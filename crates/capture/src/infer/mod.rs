@@ -14,8 +14,9 @@ use firstflight_contract::Nanos;
 
 use crate::estimate::{Estimate, Inferred, PathEstimate};
 use crate::infer::buffer::Losses;
-use crate::observed::{Connection, Vantage};
+use crate::observed::Connection;
 use crate::packet_trace::PacketTrace;
+use crate::vantage::Vantage;
 use crate::view::View;
 
 pub use bottlenecks::bottlenecks;

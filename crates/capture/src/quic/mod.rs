@@ -2,11 +2,12 @@
 //!
 //! Packets of QUIC are numbered, and a retransmission has a new number. Here each packet with data has a range of a byte stream, as a
 //! segment of TCP has; a packet that carries lost data again has the range of the lost packet. An acknowledgement of packets is then one of
-//! ranges: a cumulative one with SACK blocks. [`qlog`] reads numbers and acknowledgements from the log of an end; [`datagrams`] models them
+//! ranges: a cumulative one with SACK blocks. [`qlog`] reads numbers and acknowledgements from the log of an end; [`model`] estimates them
 //! for a capture, in which they are encrypted.
 
 mod behaviour;
 mod datagrams;
+mod model;
 mod offload;
 pub(crate) mod qlog;
 mod scoreboard;
@@ -18,13 +19,13 @@ use std::net::SocketAddr;
 use firstflight_contract::Nanos;
 
 use crate::flows::Flow;
-use crate::observed::Vantage;
 use crate::opening::Opening;
 use crate::packet::{Flags, TcpPacket};
+use crate::registers::Registers;
 use crate::side::Side;
 use crate::source::{Source, is_full};
 use crate::tap::Tap;
-use qlog::Registers;
+use crate::vantage::Vantage;
 use scoreboard::Scoreboard;
 use windows::Windows;
 

@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::flow_control::Credit;
 use super::in_flight::{Change, acknowledged};
 use super::logs::Vantage;
-use super::registers::Registers;
+use crate::registers::Registers;
 use crate::side::Side;
 
 /// Log of one connection.

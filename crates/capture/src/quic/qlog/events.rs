@@ -65,7 +65,8 @@ impl Log {
         if let Some(bytes) = field(&[(data, "bytes_in_flight")]) {
             self.change(at, Change::InFlight(bytes));
         }
-        self.registers.take(data);
+        self.registers
+            .take(field(&[(data, "congestion_window"), (data, "cwnd")]), field(&[(data, "ssthresh")]));
     }
 
     /// Takes the length of a datagram, where a log has one event for each: that of a packet that fills it lacks the tag in some stacks.

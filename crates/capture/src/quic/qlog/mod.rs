@@ -11,7 +11,6 @@ mod flow_control;
 mod formats;
 mod in_flight;
 mod logs;
-mod registers;
 mod value;
 
 use std::io::{self, BufRead, BufReader, Read};
@@ -19,8 +18,6 @@ use std::io::{self, BufRead, BufReader, Read};
 use super::Recorded;
 use formats::{read_json, read_sequence};
 use logs::Logs;
-
-pub use registers::Registers;
 
 /// First byte of a record of a JSON text sequence (RFC 7464).
 const RECORD: u8 = 0x1e;

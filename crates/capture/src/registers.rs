@@ -1,10 +1,6 @@
 //! Registers of the sender that its log reports (`metrics_updated`).
 
 use serde::Serialize;
-use serde_json::Value;
-
-use super::value::field;
-
 /// Registers of a sender, as its own log reports them. Bytes are those of the stack's congestion control: packets without IP and UDP headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Registers {
@@ -19,20 +15,21 @@ pub struct Registers {
 }
 
 impl Registers {
-    pub(super) fn take(&mut self, data: &Value) {
-        if let Some(window) = field(&[(data, "congestion_window"), (data, "cwnd")]) {
+    /// Takes the congestion window and the slow-start threshold of an update, as far as it has them, bytes.
+    pub(crate) fn take(&mut self, window: Option<u64>, threshold: Option<u64>) {
+        /// The largest numbers stand for no threshold.
+        const NONE: u64 = 1 << 48;
+        if let Some(window) = window {
             self.first_window_bytes.get_or_insert(window);
             self.largest_window_bytes = self.largest_window_bytes.max(Some(window));
             self.last_window_bytes = Some(window);
         }
-        // The largest numbers stand for no threshold.
-        const NONE: u64 = 1 << 48;
-        if let Some(threshold) = field(&[(data, "ssthresh")]).filter(|threshold| *threshold < NONE) {
+        if let Some(threshold) = threshold.filter(|threshold| *threshold < NONE) {
             self.first_threshold_bytes.get_or_insert(threshold);
         }
     }
 
-    pub(super) fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         self.first_window_bytes.is_some()
     }
 }
