@@ -88,6 +88,8 @@ pub struct Datagrams {
     pub discovery: Discovery,
     /// Part of the window that is used.
     pub fill: Fill,
+    /// Course of a reduction after a loss.
+    pub reduction: Reduction,
     /// Smallest window, full datagrams (RFC 9002 section 7.2: `kMinimumWindow`).
     pub least_window: u64,
 }
@@ -138,6 +140,19 @@ pub enum Fill {
     BelowTheEdge,
     /// It leaves while any byte of the window is free.
     AcrossTheEdge,
+    /// New data is cut to what is left of the window, where that holds a datagram of this size. Lost data leaves as it was cut.
+    Cut(u32),
+}
+
+/// Course of a reduction after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Nothing leaves before less is in flight than the new window.
+    AtOnce,
+    /// Proportional rate reduction (RFC 6937): each ACK of the recovery allows an amount, which adds to what the new window leaves free.
+    /// The reduction is undone if fewer packets were lost than this percentage of the window, two at least. The first ACK of a packet
+    /// sent after the reduction does that, but for the reduction that ended slow start.
+    Proportional(u64),
 }
 
 /// Pacing of a stack.

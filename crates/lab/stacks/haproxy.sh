@@ -1,8 +1,9 @@
 PATH=$STACKS/bin:$PATH:/usr/sbin
-command -v haproxy > /dev/null && command -v python3 > /dev/null || exit 127
+program=$STACK
+command -v "$program" > /dev/null && command -v python3 > /dev/null || exit 127
 if [ "$1" = version ]; then
-    haproxy -vv | grep -q 'USE_QUIC=1' || exit 1
-    haproxy -v | sed -n '1s/HAProxy version \([^ ]*\).*/HAProxy \1/p'
+    "$program" -vv | grep -q 'USE_QUIC=1' || exit 1
+    "$program" -v | sed -n '1s/HAProxy version \([^ ]*\).*/HAProxy \1/p'
     exit
 fi
 # The origin is a server of files on loopback.
@@ -23,4 +24,4 @@ backend back
     server origin 127.0.0.1:8080
 CONFIGURATION
 python3 -m http.server 8080 --bind 127.0.0.1 --directory "$FILES" > /dev/null 2>&1 &
-exec haproxy -f "$WORK/haproxy.cfg"
+exec "$program" -f "$WORK/haproxy.cfg"

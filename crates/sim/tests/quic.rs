@@ -5,7 +5,9 @@ use crate::common::MS;
 use crate::common::line::{Line, at, chain};
 use crate::common::stacks;
 use firstflight_sim::sender::app::AppConfig;
-use firstflight_sim::sender::stack::{Datagrams, Discovery, Fill, LimitedRule, Pacing, Rules, Stack};
+use firstflight_sim::sender::stack::{
+    Datagrams, Discovery, Fill, LimitedRule, Pacing, Reduction, Rules, Stack,
+};
 
 /// Datagrams of 1200 bytes with 996 to 1000 of data, which keep their size: a frame at the beginning has no offset, and from 16384 on one
 /// of four bytes. Up to 200 of them hold 995 bytes each in the mean, and one less does not.
@@ -15,6 +17,7 @@ const PLAIN: Datagrams = Datagrams {
     opening: &[],
     discovery: Discovery::NONE,
     fill: Fill::Whole,
+    reduction: Reduction::AtOnce,
     least_window: 2,
 };
 

@@ -123,7 +123,7 @@ pub(super) fn stack(group: &FlowGroup, packet: Packet, phase: u64, ecn: bool) ->
         },
         sack_walk: group.processor.map_or(0, |processor| processor.walk.0),
         ack_backlog: group.processor.and_then(|processor| processor.backlog).unwrap_or(u32::MAX),
-        rules: declared.rules,
+        rules: declared.rules_with(schemes(group).label().rsplit('+').next().unwrap_or_default()),
         initial_window: segments(group.initial_window, mss),
         initial_ssthresh: group.initial_ssthresh.map(|bytes| segments(bytes, mss)),
         receive_window: receive_window(group, mss),

@@ -44,6 +44,12 @@ pub const STACKS: &[Stack] = &[
         include_str!("../../stacks/haproxy.sh"),
         "apt-get install haproxy python3",
     ),
+    script(
+        "haproxy-3.4",
+        Protocol::Quic,
+        include_str!("../../stacks/haproxy.sh"),
+        "haproxy of Debian experimental",
+    ),
     script("ngtcp2", Protocol::Quic, include_str!("../../stacks/ngtcp2.sh"), "apt-get install ngtcp2-server"),
     script("quic-go", Protocol::Quic, include_str!("../../stacks/quic-go.sh"), "Go 1.24 or later"),
     script("aioquic", Protocol::Quic, include_str!("../../stacks/aioquic.sh"), "pip install aioquic"),

@@ -46,6 +46,7 @@ pub(super) const STACK: Stack = Stack {
     limited_transmit: true,
     handshake: true,
     options: Options::NONE,
+    reductions: &[],
     rules: Rules {
         detection: Detection::Times,
         decrease_from_window: true,

@@ -2,7 +2,8 @@
 
 use firstflight_contract::Nanos;
 use firstflight_host::stack::{
-    Datagrams, Detection, Discovery, Fill, LimitedRule, Pacing, RecoveryRule, Refill, Rules, Tokens,
+    Datagrams, Detection, Discovery, Fill, LimitedRule, Pacing, RecoveryRule, Reduction, Refill, Rules,
+    Tokens,
 };
 
 use crate::choices::{Growth, IdleRestart, Receiver, Recovery, words};
@@ -82,6 +83,7 @@ const QUIC: Stack = Stack {
     limited_transmit: true,
     handshake: true,
     options: Options::NONE,
+    reductions: &[],
     rules: Rules {
         detection: Detection::Packets,
         decrease_from_window: true,
@@ -112,6 +114,7 @@ const DATAGRAMS: Datagrams = Datagrams {
     opening: &[],
     discovery: Discovery::NONE,
     fill: Fill::Whole,
+    reduction: Reduction::AtOnce,
     // kMinimumWindow
     least_window: 2,
 };
@@ -171,6 +174,8 @@ pub struct Stack {
     pub handshake: bool,
     /// Rules that no key changes.
     pub rules: Rules,
+    /// Reductions of certain avoidance schemes: the label, and their course.
+    pub reductions: &'static [(&'static str, Reduction)],
     /// Options of the stack by which schemes and settings are had.
     pub options: Options,
 }
@@ -235,6 +240,17 @@ impl Stack {
     pub fn full_packet(&self, data: u32) -> u32 {
         let least = self.rules.datagrams.map_or(0, |datagrams| self.header + datagrams.first);
         (data + self.ack_size()).max(least)
+    }
+
+    /// Its rules with this avoidance scheme.
+    pub fn rules_with(&self, avoidance: &str) -> Rules {
+        let mut rules = self.rules;
+        if let Some(datagrams) = &mut rules.datagrams
+            && let Some((_, own)) = self.reductions.iter().find(|(label, _)| *label == avoidance)
+        {
+            datagrams.reduction = *own;
+        }
+        rules
     }
 
     /// Whether the stack speaks QUIC.

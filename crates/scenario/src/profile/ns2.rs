@@ -48,6 +48,7 @@ pub(super) const STACK: Stack = Stack {
     // One-way agents send no SYN.
     handshake: false,
     options: Options::NONE,
+    reductions: &[],
     rules: Rules {
         recovery: RecoveryRule::Ns2,
         marks: MarkRule::Ns2,

@@ -1,15 +1,22 @@
 //! quiche 0.30, a QUIC stack, with its default settings: Cubic with HyStart++. Its pacing acts on BBR alone, so that every flight
 //! is a burst; discovery of the path MTU is off.
 
-use firstflight_host::stack::{Datagrams, Rules};
+use firstflight_host::stack::{Datagrams, Fill, Reduction, Rules};
 
 use super::{DATAGRAMS, QUIC, Options, Stack};
 
 pub(super) const STACK: Stack = Stack {
     startup: "hystart++",
+    // recovery/congestion/cubic.rs, `ROLLBACK_THRESHOLD_PERCENT`
+    reductions: &[("cubic", Reduction::Proportional(20))],
     rules: Rules {
-        // A connection ID of 20 bytes
-        datagrams: Some(Datagrams { overhead: 40, ..DATAGRAMS }),
+        datagrams: Some(Datagrams {
+            // A connection ID of 20 bytes
+            overhead: 40,
+            // `send_single`: more than MAX_STREAM_OVERHEAD, 12 bytes, behind a header and a tag of 38
+            fill: Fill::Cut(51),
+            ..DATAGRAMS
+        }),
         ..QUIC.rules
     },
     options: Options {

@@ -39,5 +39,6 @@ pub(super) const STACK: Stack = Stack {
     limited_transmit: true,
     handshake: true,
     options: Options::NONE,
+    reductions: &[],
     rules: Rules::RFC,
 };

@@ -4,7 +4,7 @@ use super::{Event, Findings, Rule};
 use crate::config::{FlowConfig, Network};
 use crate::observe::{Kind, Seen};
 use crate::sender::info::CaState;
-use crate::sender::stack::{Datagrams, Fill, RecoveryRule, Stack};
+use crate::sender::stack::{Datagrams, Fill, RecoveryRule, Reduction, Stack};
 use firstflight_net::link::Passage;
 
 /// Sequence number of a SYN, in place of a segment number.
@@ -25,6 +25,8 @@ struct Replay {
     /// One past the highest segment that may be marked lost while it is in the network: of those sent before the last timeout, or
     /// before a retransmission whose first copy was still there.
     doubtful: u32,
+    /// First segment behind a proportional reduction.
+    reducing_until: u32,
     /// Whether a round trip can be shorter than a tick of Linux's clock. Segments then have equal send times, and RACK marks
     /// segments lost that are in the network.
     unordered: bool,
@@ -65,6 +67,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             una: 0,
             max: 0,
             doubtful: 0,
+            reducing_until: 0,
             overtakes: config.forward.iter().any(|&link| network.links[link].lanes.is_some()),
             gap: config.stack.initial_pace.map_or(0, |pace| {
                 // Not even the SYN can be faster.
@@ -299,11 +302,18 @@ impl Replay {
         if state == CaState::Loss || self.una < self.doubtful || self.overtakes {
             return;
         }
+        // A proportional reduction takes the window down while packets arrive, and its allowance comes on top.
+        if datagrams.reduction != Reduction::AtOnce && state == CaState::Recovery {
+            self.reducing_until = self.max;
+        }
+        if self.una < self.reducing_until {
+            return;
+        }
         let carried = beyond.filter(|&it| self.copies[it] > 0 && self.sacked.get(it) != Some(&true));
         let flight: f64 = carried.map(bytes_of).sum();
         let crossing = match datagrams.fill {
             Fill::AcrossTheEdge => f64::from(self.stack.largest_datagram),
-            Fill::Whole | Fill::BelowTheEdge => 0.0,
+            Fill::Whole | Fill::BelowTheEdge | Fill::Cut(_) => 0.0,
         };
         let most = window.max(datagrams.least_window as f64) * mss + crossing + f64::from(probe);
         findings.expect(flight <= most + 0.5, Rule::Window, at, || {

@@ -27,6 +27,7 @@ mod handshake;
 pub mod info;
 mod linux;
 mod processor;
+mod prr;
 mod quic;
 pub(crate) mod rfc;
 pub(crate) mod routers;

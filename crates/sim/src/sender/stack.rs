@@ -2,8 +2,8 @@
 
 use super::rto::RtoConfig;
 pub use firstflight_host::stack::{
-    Datagrams, Detection, Discovery, Fill, LimitedRule, MarkRule, Pacing, RecoveryRule, Refill, Rules,
-    Timers, Tokens,
+    Datagrams, Detection, Discovery, Fill, LimitedRule, MarkRule, Pacing, RecoveryRule, Reduction, Refill,
+    Rules, Timers, Tokens,
 };
 
 /// Loss detection and recovery.

@@ -1,9 +1,10 @@
 //! The states of the sender: open, disorder, window reduction, recovery, loss.
 
+use super::Linux;
 use super::ack::{Response, SeenAck};
-use super::{Linux, Prr};
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
+use crate::sender::prr::Prr;
 use firstflight_contract::{Congestion, Moment, Nanos, Trigger};
 
 impl Connection<Linux> {
@@ -166,7 +167,7 @@ impl Connection<Linux> {
         let cwnd = self.cwnd_segments();
         self.own.high = self.nxt;
         self.own.probe_end = 0;
-        self.own.prr = Prr::begin(cwnd.min(u32::MAX.into()) as u32);
+        self.own.prr = Prr::begin(cwnd);
         self.report_episode(now, trigger);
         if !self.chain.is_standalone() {
             self.chain.control.cwnd = cwnd * self.mss;
@@ -200,7 +201,9 @@ impl Connection<Linux> {
         }
         let pipe = u64::from(self.own.in_flight(self.nxt - self.una));
         let target = self.chain.control.ssthresh / self.mss;
-        let allowed = self.own.prr.allowance(delivered, pipe, target, safe && lost == 0);
+        let more = u64::from(safe && lost == 0);
+        let allowed = self.own.prr.allowance(delivered.into(), pipe, target, more);
+        let allowed = self.own.prr.forced(allowed, 1);
         self.chain.control.cwnd = ((pipe + allowed) * self.mss).max(self.mss);
     }
 

@@ -65,7 +65,7 @@ impl Connection<Linux> {
             }
             self.send_one(now, port);
             if matches!(self.own.state, CaState::Cwr | CaState::Recovery) {
-                self.own.prr.on_sent();
+                self.own.prr.on_sent(1);
             }
         }
         self.validate_after(now, self.nxt > from);
@@ -125,7 +125,7 @@ impl Connection<Linux> {
                 }
                 self.retransmit(now, segment, true, port);
                 if matches!(self.own.state, CaState::Cwr | CaState::Recovery) {
-                    self.own.prr.on_sent();
+                    self.own.prr.on_sent(1);
                 }
                 rearm |= segment == self.una && self.own.armed != Armed::Reordering;
             }

@@ -1,10 +1,10 @@
 //! One ACK, in the order of RFC 9002 appendix A.7: the round-trip time, lost packets, the window, the timer, then sending.
 
-use super::{Fate, Packet, Quic};
+use super::{Before, Fate, Packet, Quic};
 use crate::packet;
 use crate::sender::common::AckSample;
 use crate::sender::connection::{Connection, SenderKind as _};
-use crate::sender::stack::LimitedRule;
+use crate::sender::stack::{LimitedRule, Reduction};
 use crate::sender::stamps::{RETRANSMITTED, SACKED};
 use crate::sender::{AckIn, Port};
 use firstflight_contract::{Ack, Nanos, Trigger};
@@ -13,10 +13,11 @@ use firstflight_host::rate_sampler::RateSample;
 /// News of one ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
-    /// Newly acknowledged packets, their bytes, and those of them that may enlarge the window.
+    /// Newly acknowledged packets, their bytes, those of them that may enlarge the window, and those that were in flight.
     packets: u32,
     bytes: u64,
     growth: u64,
+    out: u64,
     /// Number and departure of the newest of them.
     newest: Option<(u64, u64)>,
 }
@@ -58,6 +59,11 @@ impl Connection<Quic> {
         }
         if news.packets > 0 {
             self.own.timeouts = 0;
+            self.follow_reduction(&news);
+            let after = news.newest.is_some_and(|(newest, _)| newest >= self.own.recovers);
+            if after && self.may_grow(in_flight) {
+                self.undo_reduction();
+            }
             self.report(now, &news, in_flight, (rtt, ack.echoes_mark()));
         }
         if news.packets > 0 || lost {
@@ -89,6 +95,7 @@ impl Connection<Quic> {
         }
         if out {
             self.own.in_flight -= bytes;
+            news.out += bytes;
         }
         news.packets += 1;
         news.bytes += bytes;
@@ -138,6 +145,35 @@ impl Connection<Quic> {
         let adjusted = if rtt >= self.min_rtt + delay { rtt - delay } else { rtt };
         self.take_rtt(now - adjusted, now);
         rtt
+    }
+
+    /// The allowance of a proportional reduction, after packets that were sent before it. As quiche has it, each packet is counted
+    /// for itself, and what is in flight is that before the ACK.
+    fn follow_reduction(&mut self, news: &News) {
+        let inside = news.newest.is_none_or(|(newest, _)| newest < self.own.recovers);
+        let bytes = if inside { news.out } else { news.out - news.growth };
+        if self.own.rules.reduction == Reduction::AtOnce || self.own.recovers == 0 || bytes == 0 {
+            return;
+        }
+        let packets = u64::from(news.packets).min(bytes.div_ceil(self.mss)).max(1);
+        let (pipe, target) = (self.own.in_flight + news.out, self.chain.control.ssthresh);
+        for _ in 0..packets {
+            self.own.allowed = self.own.prr.allowance(bytes / packets, pipe, target, self.mss);
+        }
+    }
+
+    /// Undoes the last reduction, if so few packets were lost since that the stack takes it for spurious.
+    fn undo_reduction(&mut self) {
+        let Reduction::Proportional(percent) = self.own.rules.reduction else { return };
+        let window = self.chain.control.cwnd;
+        let few = (window / self.mss * percent / 100).max(2);
+        let losses = self.own.losses;
+        let spurious = |before: &Before| window < before.window && losses - before.losses < few;
+        if let Some(Before { episodes, recovers, .. }) = self.own.before.filter(spurious) {
+            self.own.before = None;
+            (self.own.episodes, self.own.recovers) = (episodes, recovers);
+            self.chain.on_spurious();
+        }
     }
 
     /// Whether the window may grow (section 7.8).

@@ -57,7 +57,8 @@ impl Sizes {
         if segment > last.segment {
             return None;
         }
-        self.controls.iter().find(|control| control.segment == segment).copied()
+        let place = self.controls.binary_search_by_key(&segment, |control| control.segment).ok()?;
+        Some(self.controls[place])
     }
 }
 
@@ -90,6 +91,17 @@ impl Connection<Quic> {
             let more = (until - offset).div_ceil(data.into());
             from += more as u32;
             offset += more * u64::from(data);
+        }
+    }
+
+    /// Cuts a datagram with data, which has not left, to `bytes`; those behind it are full.
+    pub(super) fn cut_to(&mut self, segment: u32, bytes: u32) {
+        if self.carries_data(segment) {
+            let offset = self.app.bytes_in(segment, 0);
+            let data = bytes - self.own.rules.overhead_at(offset);
+            self.common.app.resize_from(segment, data);
+            self.cut_from(segment + 1);
+            self.hand_over();
         }
     }
 

@@ -1,10 +1,11 @@
 //! Lost packets and the two purposes of the timer: RFC 9002 section 6. Persistent congestion: section 7.6.
 
-use super::{Fate, Quic};
+use super::{Before, Fate, Quic};
 use crate::sender::Port;
 use crate::sender::connection::Connection;
+use crate::sender::prr::Prr;
 use crate::sender::stamps::{LOST, SACKED};
-use firstflight_contract::{Congestion, Nanos, Trigger, mul_div};
+use firstflight_contract::{Congestion, Control, Nanos, Trigger, mul_div};
 
 /// Packets by which a later one that arrived is ahead of a lost one: `kPacketThreshold`.
 pub(super) const PACKET_THRESHOLD: u64 = 3;
@@ -48,7 +49,7 @@ impl Connection<Quic> {
         let latest = self.rto.srtt().max(self.own.latest);
         let wait = mul_div(latest, TIME_THRESHOLD[0], TIME_THRESHOLD[1]).max(GRANULARITY);
         let count = (newest + 1).saturating_sub(self.own.oldest).min(self.own.packets.len() as u64);
-        let in_flight = self.own.in_flight;
+        let (in_flight, losses) = (self.own.in_flight, self.own.losses);
         let (mut last, mut bytes, mut span, mut longest) = (None, 0, None, 0);
         for place in 0..count as usize {
             let packet = self.own.packets[place];
@@ -78,9 +79,13 @@ impl Connection<Quic> {
         self.lost += bytes;
         self.own.lost_bytes += bytes;
         let next = self.own.next();
+        let (episodes, recovers) = (self.own.episodes, self.own.recovers);
         if let Some(last) = last
             && self.own.episodes.on_loss(last, next)
         {
+            let Control { cwnd, ssthresh, .. } = self.chain.control;
+            self.own.before =
+                (cwnd >= ssthresh).then_some(Before { episodes, recovers, window: cwnd, losses });
             self.own.lost_bytes = bytes;
             self.report_episode(now, Trigger::Loss, in_flight);
         }
@@ -94,6 +99,7 @@ impl Connection<Quic> {
     fn give_up(&mut self, place: usize) {
         let packet = &mut self.own.packets[place];
         packet.fate = Fate::Lost;
+        self.own.losses += 1;
         let (segment, bytes) = (packet.segment, packet.bytes);
         self.own.in_flight -= u64::from(bytes);
         let number = self.own.oldest + place as u64;
@@ -109,6 +115,8 @@ impl Connection<Quic> {
     /// Reports an episode. `in_flight` is what was before packets were given up; of a mark, zero.
     pub(super) fn report_episode(&mut self, now: u64, trigger: Trigger, in_flight: u64) {
         self.own.recovers = self.own.next();
+        self.own.prr = Prr::begin(in_flight);
+        self.own.allowed = 0;
         self.stats.episodes += 1;
         let event = Congestion {
             now: Nanos(now),

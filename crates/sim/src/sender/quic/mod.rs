@@ -4,7 +4,7 @@
 //! leave, so that their size can change. The data of a lost datagram is retransmitted in a packet with a new number.
 //!
 //! Simplifications: a datagram without data (a probe of the path MTU, tickets) has a place in the order of the stream; where it is
-//! lost, a packet of [`datagrams::STUB`] bytes takes the place. The delay that an ACK reports is not on the wire: of an ACK of one packet
+//! lost, a packet of [`datagrams::STUB`] bytes takes the place. A lost datagram leaves again as it was cut. The delay that an ACK reports is not on the wire: of an ACK of one packet
 //! the longest delay of the peer is taken off its round-trip time, where that leaves more than the smallest one.
 
 mod ack;
@@ -17,6 +17,7 @@ use super::app::App;
 use super::common::Common;
 use super::connection::{Connection, SenderKind};
 use super::info::{CaState, Status};
+use super::prr::Prr;
 use super::rto::Rto;
 use super::stack::{Datagrams, Pacing, Stack};
 use super::stamps::Ring;
@@ -76,6 +77,13 @@ pub(crate) struct Quic {
     recovers: u64,
     /// Bytes declared lost in that episode.
     lost_bytes: u64,
+    /// The reduction of that episode, where it is proportional, and what it lets leave beside the window.
+    prr: Prr,
+    allowed: u64,
+    /// The state before that reduction, if it may be undone.
+    before: Option<Before>,
+    /// Packets declared lost.
+    losses: u64,
     /// Purpose of the timer.
     purpose: Purpose,
     /// Probe timeouts since the last ACK of something new.
@@ -92,6 +100,15 @@ pub(crate) struct Quic {
     bucket: Bucket,
     /// The sampler of delivery rates, where a scheme asks for it.
     sampler: Option<Box<RateSampler>>,
+}
+
+/// The state before a reduction.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    episodes: Episodes,
+    recovers: u64,
+    window: u64,
+    losses: u64,
 }
 
 impl Quic {
@@ -123,6 +140,10 @@ impl Connection<Quic> {
             episodes: Episodes::default(),
             recovers: 0,
             lost_bytes: 0,
+            prr: Prr::default(),
+            allowed: 0,
+            before: None,
+            losses: 0,
             purpose: Purpose::Probe,
             timeouts: 0,
             probes: 0,

@@ -14,13 +14,31 @@ impl Connection<Quic> {
         self.chain.control.cwnd.max(self.own.rules.least_window * self.mss)
     }
 
-    /// Whether the window has room for a full datagram.
-    fn has_room(&self) -> bool {
-        let (window, full) = (self.window(), u64::from(self.own.sizes.full()));
+    /// Bytes that may leave: the free part of the window, and what a proportional reduction allows.
+    fn free(&self) -> u64 {
+        self.window().saturating_sub(self.own.in_flight) + self.own.allowed
+    }
+
+    /// Whether the next datagram has room, which is that of a lost segment, or else a new one.
+    fn has_room(&self, lost: Option<u32>) -> bool {
+        let (free, full) = (self.free(), u64::from(self.own.sizes.full()));
         match self.own.rules.fill {
-            Fill::Whole => self.own.in_flight + full <= window,
-            Fill::BelowTheEdge => self.own.in_flight + full < window,
-            Fill::AcrossTheEdge => self.own.in_flight < window,
+            Fill::Whole => full <= free,
+            Fill::BelowTheEdge => full < free,
+            Fill::AcrossTheEdge => free > 0,
+            Fill::Cut(least) => {
+                let next = self.datagram_of(lost.unwrap_or(self.nxt));
+                let needed = if lost.is_some() { next } else { next.min(least) };
+                u64::from(needed) <= free
+            }
+        }
+    }
+
+    /// Cuts the next new datagram to what may leave.
+    fn cut_to_the_edge(&mut self) {
+        let (next, free) = (self.nxt, self.free());
+        if matches!(self.own.rules.fill, Fill::Cut(_)) && u64::from(self.datagram_of(next)) > free {
+            self.cut_to(next, free as u32);
         }
     }
 
@@ -60,7 +78,7 @@ impl Connection<Quic> {
                 break;
             }
             let due = self.own.probes > 0;
-            if !due && (!self.has_room() || self.is_held_back(now)) {
+            if !due && (!self.has_room(lost) || self.is_held_back(now)) {
                 self.own.blocked = true;
                 break;
             }
@@ -70,7 +88,12 @@ impl Connection<Quic> {
                     self.own.lost.pop_first();
                     self.depart(now, segment, true, port);
                 }
-                None => self.send_next(now, port),
+                None => {
+                    if !due {
+                        self.cut_to_the_edge();
+                    }
+                    self.send_next(now, port);
+                }
             }
         }
         self.send_probe(now, port);
@@ -109,6 +132,8 @@ impl Connection<Quic> {
         let stamp = stamp.unwrap_or_default();
         self.own.packets.push_back(Packet { segment, bytes, at: now, fate: Fate::Out, stamp });
         self.own.in_flight += u64::from(bytes);
+        self.own.prr.on_sent(bytes.into());
+        self.own.allowed = self.own.allowed.saturating_sub(bytes.into());
         self.sent_bytes += u64::from(bytes);
         self.repeated_bytes += if repeated { u64::from(bytes) } else { 0 };
         self.own.bucket.take(bytes.into());

@@ -1,10 +1,12 @@
-//! Proportional rate reduction: the number of segments that each ACK of a recovery may send. RFC 6937, with the reduction
+//! Proportional rate reduction: the amount that each ACK of a recovery may send, in segments or bytes. RFC 6937, with the reduction
 //! bound of RFC 9937, which made it a standard.
 //!
 //! RFC 6675 alone lets a sender that lost much of its flight send the difference to its new window in one burst,
 //! into the very queue that had just overflowed. With PRR, sending follows delivery.
 
-/// The state of one recovery, in segments.
+use firstflight_contract::mul_div_ceil;
+
+/// The state of one recovery. All amounts are segments, or all are bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
     /// Flight when the recovery began (RecoverFS).
@@ -16,32 +18,34 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// A recovery begins with `flight` segments outstanding.
-    pub(crate) fn begin(flight: u32) -> Self {
-        Self { recover_flight: u64::from(flight).max(1), ..Self::default() }
+    /// A recovery begins with `flight` outstanding.
+    pub(crate) fn begin(flight: u64) -> Self {
+        Self { recover_flight: flight.max(1), ..Self::default() }
     }
 
-    /// Number of segments that may leave on an ACK that delivered `delivered`, with `pipe` in the network and a target
-    /// window of `ssthresh`; `safe` means that the ACK moved the cumulative ACK and showed no further loss.
-    pub(crate) fn allowance(&mut self, delivered: u32, pipe: u64, ssthresh: u64, safe: bool) -> u64 {
-        let delivered = u64::from(delivered);
+    /// Amount that may leave on an ACK that delivered `delivered`, with `pipe` in the network and a target window of `ssthresh`.
+    /// `more` is what a safe ACK, which moved the cumulative ACK and showed no further loss, adds: a segment.
+    pub(crate) fn allowance(&mut self, delivered: u64, pipe: u64, ssthresh: u64, more: u64) -> u64 {
         self.delivered += delivered;
-        let count = if pipe > ssthresh {
+        if pipe > ssthresh {
             // "sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out"
-            (self.delivered * ssthresh).div_ceil(self.recover_flight).saturating_sub(self.sent)
+            mul_div_ceil(self.delivered, ssthresh, self.recover_flight).saturating_sub(self.sent)
         } else {
             // "limit = MAX(prr_delivered - prr_out, DeliveredData); if (SafeACK) limit += 1;
             //  sndcnt = MIN(ssthresh - pipe, limit)"
-            let limit = self.delivered.saturating_sub(self.sent).max(delivered) + u64::from(safe);
+            let limit = self.delivered.saturating_sub(self.sent).max(delivered) + more;
             limit.min(ssthresh - pipe)
-        };
-        // "Force a fast retransmit upon entering recovery."
-        if self.sent == 0 { count.max(1) } else { count }
+        }
     }
 
-    /// A segment left.
-    pub(crate) fn on_sent(&mut self) {
-        self.sent += 1;
+    /// "Force a fast retransmit upon entering recovery": an amount with at least `least` of it where nothing has left yet.
+    pub(crate) fn forced(&self, amount: u64, least: u64) -> u64 {
+        if self.sent == 0 { amount.max(least) } else { amount }
+    }
+
+    /// This amount left.
+    pub(crate) fn on_sent(&mut self, amount: u64) {
+        self.sent += amount;
     }
 }
 
@@ -54,8 +58,9 @@ mod tests {
         let mut counts = vec![];
         for _ in 0..acks {
             pipe -= 1;
-            let count = prr.allowance(1, pipe, ssthresh, safe);
-            (0..count).for_each(|_| prr.on_sent());
+            let count = prr.allowance(1, pipe, ssthresh, safe.into());
+            let count = prr.forced(count, 1);
+            prr.on_sent(count);
             pipe += count;
             counts.push(count);
         }
@@ -81,6 +86,6 @@ mod tests {
     #[test]
     fn never_more_than_up_to_the_target() {
         let mut prr = Prr::begin(20);
-        assert_eq!(prr.allowance(8, 9, 10, true), 1);
+        assert_eq!(prr.allowance(8, 9, 10, 1), 1);
     }
 }
