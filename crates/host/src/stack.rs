@@ -82,8 +82,10 @@ pub struct Datagrams {
     pub first: u32,
     /// Part of a datagram that is no data: headers of the packet and of the frame without its offset, authentication tag.
     pub overhead: u32,
-    /// Datagrams without data that leave when the handshake ends: tickets and tokens.
+    /// Datagrams without data that leave when the handshake ends: tickets and tokens. A pacer that goes in steps does not count them.
     pub opening: &'static [u32],
+    /// Bytes of the handshake whose ACKs have enlarged the window before the first data.
+    pub handshake: u64,
     /// Discovery of the path MTU.
     pub discovery: Discovery,
     /// Part of the window that is used.
@@ -195,6 +197,16 @@ pub enum Refill {
     Full,
     /// Until there are tokens for the packet, but at least this time.
     Packet(Nanos),
+    /// The time of a packet, and the lateness of the timer. A packet leaves if any tokens are left.
+    AnyLeft {
+        /// The bucket holds this part of the window.
+        part: u64,
+        /// Lateness of the timer.
+        late: Nanos,
+    },
+    /// The time of a packet, in whole steps of this time. Each attempt to send adds whole packets: the time since the last one, at a
+    /// rate that is rounded up to whole packets a step.
+    Steps(Nanos),
 }
 
 /// Expiry of timers.

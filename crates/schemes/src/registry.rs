@@ -114,6 +114,7 @@ registry! {
     Vegas(startup::vegas::Vegas),
     AdaptiveStart(startup::adaptive_start::AdaptiveStart; Box),
     HybridSlowStart(startup::hybrid_slow_start::HybridSlowStart),
+    HystartAioquic(startup::hystart_aioquic::HystartAioquic),
     HystartLinux(startup::hystart_linux::HystartLinux),
     HystartPp(startup::hystart_pp::HystartPp),
     JumpStart(startup::jump_start::JumpStart),

@@ -15,6 +15,7 @@ const PLAIN: Datagrams = Datagrams {
     first: 1200,
     overhead: 200,
     opening: &[],
+    handshake: 0,
     discovery: Discovery::NONE,
     fill: Fill::Whole,
     reduction: Reduction::AtOnce,

@@ -38,16 +38,24 @@ profiles! {
     Quinn = "quinn" in quinn,
     /// quiche 0.30, a QUIC stack.
     Quiche = "quiche" in quiche,
+    /// quiche 0.30 with discovery of the path MTU (`discover_pmtu`).
+    QuichePmtud = "quiche-pmtud" in quiche_pmtud,
     /// quic-go 0.65, a QUIC stack, and Caddy, which uses it.
     QuicGo = "quic-go" in quic_go,
     /// s2n-quic 1.91, a QUIC stack.
     S2nQuic = "s2n-quic" in s2n_quic,
     /// ngtcp2 1.11, a QUIC stack.
     Ngtcp2 = "ngtcp2" in ngtcp2,
+    /// aioquic 1.7, a QUIC stack.
+    Aioquic = "aioquic" in aioquic,
     /// HTTP/3 of nginx 1.26.
     Nginx126 = "nginx-1.26" in nginx_1_26,
+    /// HTTP/3 of nginx 1.30.
+    Nginx130 = "nginx-1.30" in nginx_1_30,
     /// HTTP/3 of HAProxy 3.0.
     Haproxy30 = "haproxy-3.0" in haproxy_3_0,
+    /// HTTP/3 of HAProxy 3.4.
+    Haproxy34 = "haproxy-3.4" in haproxy_3_4,
 }
 
 /// The part that stacks of QUIC have in common, by RFC 9000 and RFC 9002. Its peer sets no limit of flow control.
@@ -112,6 +120,7 @@ const DATAGRAMS: Datagrams = Datagrams {
     // STREAM frame
     overhead: 28,
     opening: &[],
+    handshake: 0,
     discovery: Discovery::NONE,
     fill: Fill::Whole,
     reduction: Reduction::AtOnce,

@@ -9,6 +9,7 @@ pub mod delay_slow_start;
 pub mod fast_start;
 pub mod hoe;
 pub mod hybrid_slow_start;
+pub mod hystart_aioquic;
 pub mod hystart_linux;
 pub mod hystart_pp;
 pub mod iss;

@@ -98,6 +98,7 @@ schemes! {
         vegas_slow_start: startup::vegas::Vegas,
         adaptive_start: startup::adaptive_start::AdaptiveStart,
         hybrid_slow_start: startup::hybrid_slow_start::HybridSlowStart,
+        hystart_aioquic: startup::hystart_aioquic::HystartAioquic,
         hystart_linux: startup::hystart_linux::HystartLinux,
         hystart_pp: startup::hystart_pp::HystartPp,
         jump_start: startup::jump_start::JumpStart,

@@ -211,6 +211,8 @@ impl SenderKind for Connection<Quic> {
     fn on_start_up(&mut self) {
         self.update_pacing();
         if self.max == 0 {
+            let handshake = self.own.rules.handshake;
+            self.chain.control.cwnd += handshake;
             self.place_opening();
         }
     }

@@ -3,7 +3,7 @@
 use super::{Fate, Packet, Quic};
 use crate::packet;
 use crate::sender::connection::Connection;
-use crate::sender::stack::{Fill, Pacing};
+use crate::sender::stack::{Fill, Pacing, Refill};
 use crate::sender::stamps::RETRANSMITTED;
 use crate::sender::{Port, Segment};
 use firstflight_contract::{Moment, Nanos};
@@ -59,6 +59,9 @@ impl Connection<Quic> {
     /// Whether the pacer holds the next packet back. If so, its timer is set.
     fn is_held_back(&mut self, now: u64) -> bool {
         let Pacing::Tokens(rule) = self.stack.rules.pacing else { return false };
+        if matches!(rule.refill, Refill::Steps(_)) && !self.carries_data(self.nxt) {
+            return false;
+        }
         let control = &self.chain.control;
         let (window, in_slow_start) = (control.cwnd, control.cwnd < control.ssthresh);
         let (full, srtt) = (self.own.sizes.full().into(), self.rto.srtt().max(1));
@@ -136,7 +139,9 @@ impl Connection<Quic> {
         self.own.allowed = self.own.allowed.saturating_sub(bytes.into());
         self.sent_bytes += u64::from(bytes);
         self.repeated_bytes += if repeated { u64::from(bytes) } else { 0 };
-        self.own.bucket.take(bytes.into());
+        if self.carries_data(segment) {
+            self.own.bucket.take(bytes.into());
+        }
         let words = match self.notes_departures() {
             true => {
                 let (more, carried) = self.note(now, segment, repeated);

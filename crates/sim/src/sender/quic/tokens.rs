@@ -1,7 +1,7 @@
 //! Pacing by a bucket of tokens.
 
 use crate::sender::stack::{Pacing, Refill, Stack, Tokens};
-use firstflight_contract::{Moment, Nanos, mul_div};
+use firstflight_contract::{Moment, Nanos, mul_div, mul_div_ceil};
 
 /// A bucket of tokens, which fills only when the next packet lacks tokens: a pause longer than that counts as time to fill it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,20 +41,44 @@ impl Bucket {
     ) -> Option<u64> {
         let percent = rule.percent_at(in_slow_start);
         let capacity = capacity(window, bytes, srtt, rule);
+        let packet = mul_div(mul_div(bytes, 100, percent), srtt, window.max(1)).max(1);
+        match rule.refill {
+            Refill::Full | Refill::Packet(_) => {}
+            Refill::AnyLeft { part, late } => {
+                let [least, most] = rule.packets;
+                let capacity = (window / part).clamp(least * bytes, most * bytes);
+                let filled = mul_div(mul_div(window, percent, 100), self.elapsed(now), srtt);
+                self.tokens = capacity.min(self.tokens.saturating_add(filled));
+                return (self.tokens == 0).then(|| now + packet + late.0);
+            }
+            Refill::Steps(step) => {
+                let a_step = step.0.div_ceil(packet);
+                let packets = mul_div_ceil(a_step, self.elapsed(now), step.0);
+                // The bucket holds one and a half steps.
+                let capacity = bytes * (3 * a_step).div_ceil(2).max(rule.packets[0]);
+                self.tokens = capacity.min(self.tokens.saturating_add(packets.saturating_mul(bytes)));
+                return (self.tokens < bytes).then(|| now + packet.next_multiple_of(step.0));
+            }
+        }
         self.tokens = self.tokens.min(capacity);
         if self.tokens >= bytes {
             return None;
         }
-        let elapsed = self.filled_at.elapsed(Nanos(now)).unwrap_or_default();
-        let filled = mul_div(mul_div(window, percent, 100), elapsed.0, srtt);
+        let filled = mul_div(mul_div(window, percent, 100), self.elapsed(now), srtt);
         self.tokens = capacity.min(self.tokens.saturating_add(filled));
-        self.filled_at = Moment::at(Nanos(now));
         let (missing, least) = match rule.refill {
-            Refill::Full => (capacity - self.tokens, 1),
             Refill::Packet(least) => (bytes.saturating_sub(self.tokens), least.0.max(1)),
+            _ => (capacity - self.tokens, 1),
         };
         let missing = mul_div(missing, 100, percent);
         (self.tokens < bytes).then(|| now + mul_div(missing, srtt, window.max(1)).max(least))
+    }
+
+    /// Time since the bucket was last filled, which is now.
+    fn elapsed(&mut self, now: u64) -> u64 {
+        let elapsed = self.filled_at.elapsed(Nanos(now)).unwrap_or_default();
+        self.filled_at = Moment::at(Nanos(now));
+        elapsed.0
     }
 
     pub(super) fn take(&mut self, bytes: u64) {
