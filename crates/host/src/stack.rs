@@ -103,8 +103,8 @@ pub struct Discovery {
     pub sizes: &'static [u32],
     /// Whether the first probe leaves before the first data, and not behind it.
     pub leads: bool,
-    /// Whether a size that is found sets the window back to the initial one.
-    pub resets: bool,
+    /// Whether a probe that leaves while the window is the initial one makes it one of as many datagrams of its size.
+    pub widens: bool,
 }
 
 impl Datagrams {
@@ -130,7 +130,7 @@ impl Datagrams {
 
 impl Discovery {
     /// Datagrams keep their size.
-    pub const NONE: Self = Self { sizes: &[], leads: false, resets: false };
+    pub const NONE: Self = Self { sizes: &[], leads: false, widens: false };
 }
 
 /// Part of the window that is used.
@@ -197,16 +197,21 @@ pub enum Refill {
     Full,
     /// Until there are tokens for the packet, but at least this time.
     Packet(Nanos),
-    /// The time of a packet, and the lateness of the timer. A packet leaves if any tokens are left.
+    /// The time of a packet, in whole ticks. A packet leaves if any tokens are left.
     AnyLeft {
-        /// The bucket holds this part of the window.
+        /// The bucket holds the window divided by this.
         part: u64,
+        /// Tick of the timer.
+        tick: Nanos,
+    },
+    /// The time of a packet, in whole steps. Each attempt to send adds whole packets: the time since the last one, at a rate that is
+    /// rounded up to whole packets a step.
+    Steps {
+        /// A step.
+        step: Nanos,
         /// Lateness of the timer.
         late: Nanos,
     },
-    /// The time of a packet, in whole steps of this time. Each attempt to send adds whole packets: the time since the last one, at a
-    /// rate that is rounded up to whole packets a step.
-    Steps(Nanos),
 }
 
 /// Expiry of timers.

@@ -102,7 +102,7 @@ fn probe_timeouts_double_and_a_long_outage_is_persistent_congestion() {
 
 #[test]
 fn a_probe_of_the_path_mtu_enlarges_the_datagrams() {
-    let discovery = Discovery { sizes: &[1400, 2000], leads: false, resets: false };
+    let discovery = Discovery { sizes: &[1400, 2000], leads: false, widens: false };
     let mut line = write(29_850, Datagrams { discovery, ..PLAIN });
     line.stack.largest_datagram = 1472;
     // Ten datagrams and a probe, packet 10, which the window does not hold back. Its ACK is the last of eleven, so that the ten ACKs
@@ -119,7 +119,7 @@ fn a_probe_of_the_path_mtu_enlarges_the_datagrams() {
 
 #[test]
 fn a_lost_probe_is_no_congestion_and_is_sent_again() {
-    let discovery = Discovery { sizes: &[1400], leads: true, resets: false };
+    let discovery = Discovery { sizes: &[1400], leads: true, widens: false };
     let mut line = write(39_800, Datagrams { discovery, ..PLAIN }).losing(&[(0, 0)]);
     line.stack.largest_datagram = 1472;
     line.stack.handshake = true;

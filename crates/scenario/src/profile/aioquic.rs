@@ -25,7 +25,8 @@ pub(super) const STACK: Stack = Stack {
             burst: Nanos::ZERO,
             packets: [2, 16],
             handshake: 0,
-            refill: Refill::AnyLeft { part: 4, late: Nanos::from_micros(1) },
+            // The event loop of Python waits for whole milliseconds.
+            refill: Refill::AnyLeft { part: 4, tick: Nanos::from_millis(1) },
         }),
         ..QUIC.rules
     },

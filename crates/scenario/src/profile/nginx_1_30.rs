@@ -13,7 +13,7 @@ pub(super) const STACK: Stack = Stack {
             opening: &[645],
             fill: Fill::AcrossTheEdge,
             // `ngx_quic_discover_path_mtu`: the largest size that the client takes
-            discovery: Discovery { sizes: &[1472], leads: false, resets: false },
+            discovery: Discovery { sizes: &[1472], leads: false, widens: false },
             ..DATAGRAMS
         }),
         // `ngx_quic_congestion_idle`

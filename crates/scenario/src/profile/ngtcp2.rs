@@ -9,7 +9,7 @@ pub(super) const STACK: Stack = Stack {
     rules: Rules {
         datagrams: Some(Datagrams {
             // lib/ngtcp2_pmtud.c: the MTU of a domestic fibre, and of PPPoE, without the headers of IPv6 and UDP
-            discovery: Discovery { sizes: &[1406, 1444], leads: false, resets: false },
+            discovery: Discovery { sizes: &[1406, 1444], leads: false, widens: false },
             ..DATAGRAMS
         }),
         // `send_quantum` of ten datagrams

@@ -8,8 +8,8 @@ pub(super) const STACK: Stack = Stack {
     rules: Rules {
         datagrams: match quiche::STACK.rules.datagrams {
             Some(datagrams) => Some(Datagrams {
-                // src/pmtud.rs
-                discovery: Discovery { sizes: &[1472], leads: true, resets: false },
+                // src/pmtud.rs; `pmtud_update_max_datagram_size`
+                discovery: Discovery { sizes: &[1472], leads: true, widens: true },
                 ..datagrams
             }),
             None => None,

@@ -12,7 +12,7 @@ pub(super) const STACK: Stack = Stack {
     rules: Rules {
         datagrams: Some(Datagrams {
             // path/mtu.rs: the payload of Ethernet first
-            discovery: Discovery { sizes: &[1472], leads: true, resets: false },
+            discovery: Discovery { sizes: &[1472], leads: true, widens: false },
             ..DATAGRAMS
         }),
         // `is_congestion_window_under_utilized`

@@ -147,6 +147,12 @@ impl Connection<Quic> {
             return false;
         };
         self.own.sizes.search = Search::Out;
+        let packets = u64::from(self.stack.initial_window);
+        if self.own.rules.discovery.widens
+            && self.chain.control.cwnd == packets * u64::from(self.stack.mss) + self.own.rules.handshake
+        {
+            self.chain.control.cwnd = packets * u64::from(size);
+        }
         self.place(size, true);
         true
     }
@@ -174,10 +180,6 @@ impl Connection<Quic> {
         self.hand_over();
         self.mss = control.bytes.into();
         self.chain.set_mss(control.bytes);
-        if self.own.rules.discovery.resets {
-            let initial = u64::from(self.stack.initial_window) * u64::from(self.stack.mss);
-            self.chain.control.cwnd = initial;
-        }
     }
 
     /// A datagram without data was lost: a packet takes its place, and a probe is tried again.

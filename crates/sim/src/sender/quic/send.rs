@@ -59,7 +59,7 @@ impl Connection<Quic> {
     /// Whether the pacer holds the next packet back. If so, its timer is set.
     fn is_held_back(&mut self, now: u64) -> bool {
         let Pacing::Tokens(rule) = self.stack.rules.pacing else { return false };
-        if matches!(rule.refill, Refill::Steps(_)) && !self.carries_data(self.nxt) {
+        if matches!(rule.refill, Refill::Steps { .. }) && !self.carries_data(self.nxt) {
             return false;
         }
         let control = &self.chain.control;

@@ -44,20 +44,20 @@ impl Bucket {
         let packet = mul_div(mul_div(bytes, 100, percent), srtt, window.max(1)).max(1);
         match rule.refill {
             Refill::Full | Refill::Packet(_) => {}
-            Refill::AnyLeft { part, late } => {
+            Refill::AnyLeft { part, tick } => {
                 let [least, most] = rule.packets;
                 let capacity = (window / part).clamp(least * bytes, most * bytes);
                 let filled = mul_div(mul_div(window, percent, 100), self.elapsed(now), srtt);
                 self.tokens = capacity.min(self.tokens.saturating_add(filled));
-                return (self.tokens == 0).then(|| now + packet + late.0);
+                return (self.tokens == 0).then(|| now + packet.next_multiple_of(tick.0));
             }
-            Refill::Steps(step) => {
+            Refill::Steps { step, late } => {
                 let a_step = step.0.div_ceil(packet);
                 let packets = mul_div_ceil(a_step, self.elapsed(now), step.0);
                 // The bucket holds one and a half steps.
                 let capacity = bytes * (3 * a_step).div_ceil(2).max(rule.packets[0]);
                 self.tokens = capacity.min(self.tokens.saturating_add(packets.saturating_mul(bytes)));
-                return (self.tokens < bytes).then(|| now + packet.next_multiple_of(step.0));
+                return (self.tokens < bytes).then(|| now + packet.next_multiple_of(step.0) + late.0);
             }
         }
         self.tokens = self.tokens.min(capacity);
