@@ -116,19 +116,23 @@ fn profile_quinn_takes_the_times_of_quinn_for_every_size() {
 }
 
 /// Profiles of the stacks in `stacks/rows.jsonl`: the stack, the beginning of its version, the profile.
-const PROFILES: [(&str, &str, &str); 8] = [
+const PROFILES: [(&str, &str, &str); 12] = [
     ("quinn", "quinn-proto 0.11", "quinn"),
     ("quiche", "quiche 0.30", "quiche"),
+    ("quiche-pmtud", "quiche 0.30", "quiche-pmtud"),
+    ("aioquic", "aioquic 1.7", "aioquic"),
     ("quic-go", "quic-go v0.65", "quic-go"),
     ("s2n-quic", "s2n-quic 1.91", "s2n-quic"),
     ("ngtcp2", "ngtcp2-server 1.11", "ngtcp2"),
     ("nginx", "nginx/1.26", "nginx-1.26"),
+    ("nginx-sid", "nginx/1.30", "nginx-1.30"),
     ("haproxy", "HAProxy 3.0", "haproxy-3.0"),
+    ("haproxy-3.4", "HAProxy 3.4", "haproxy-3.4"),
     ("linux", "6.", "linux"),
 ];
 
 /// Transfers whose time follows from something that a profile does not have: the profile, the bytes, and the cause.
-const OTHER_CAUSES: [(&str, u64, &str); 5] = [
+const OTHER_CAUSES: [(&str, u64, &str); 9] = [
     (
         "quinn",
         9500,
@@ -138,6 +142,14 @@ const OTHER_CAUSES: [(&str, u64, &str); 5] = [
     ("ngtcp2", 9500, "its server waits 16 ms behind its first two datagrams"),
     ("quic-go", 30_000, "the last of 24 datagrams leave by timers of the host"),
     ("quic-go", 1_000_000, "slow start ended by delay or by loss, by chance: 0.55 s in two other recordings"),
+    (
+        "quiche",
+        10_000_000,
+        "the server lost 18 datagrams in the recovery from its third reduction, and undid that; the forecast loses 60, for which it stays",
+    ),
+    ("haproxy-3.4", 9500, "the first datagram of its response left 6 to 8 ms after the request"),
+    ("haproxy-3.4", 12_000, "the same"),
+    ("haproxy-3.4", 30_000, "the same"),
 ];
 
 #[test]

@@ -56,6 +56,37 @@ fn the_window_is_filled_to_its_edge_below_or_across_it() {
 }
 
 #[test]
+fn a_new_datagram_is_cut_to_what_is_left_of_the_window() {
+    // Behind 700 bytes without data 11300 are left: nine datagrams of 1200, and one of 500. A least size of 501 keeps it back.
+    for (least, sent, last) in [(500, 11, 500), (501, 10, 1200)] {
+        let datagrams = Datagrams { fill: Fill::Cut(least), opening: &[700], ..PLAIN };
+        let (sender, sends) = write(99_500, datagrams).run(50);
+        assert_eq!(sends.len(), sent, "{least}");
+        let last_data = sender.app().segmentation().as_stream().expect("a stream").bytes(sent as u32 - 1).1;
+        // The offset of the last frame takes two bytes.
+        assert_eq!(last_data, last - 202, "{least}");
+    }
+}
+
+#[test]
+fn acks_of_the_handshake_enlarge_the_window_before_the_first_data() {
+    // 12000 and 2500 bytes: twelve whole datagrams.
+    let sent = write(99_500, Datagrams { handshake: 2500, ..PLAIN }).sends(50).len();
+    assert_eq!(sent, 12);
+}
+
+#[test]
+fn a_proportional_reduction_lets_the_window_down_while_packets_arrive() {
+    // Ten packets, of which the first is lost. That is found with the ACK of packet 3, when 8400 bytes are in flight, 1200 of them lost: Reno halves the window
+    // to 6000. At once: 6000 bytes are in flight when packet 6 has arrived... until then nothing leaves. Proportional: from packet 4 on, an ACK of 1200
+    // bytes allows 1200 * 6000 / 8400 = 857 bytes, so that seven ACKs allow five packets of 1200.
+    let run = |reduction| write(99_500, Datagrams { reduction, ..PLAIN }).losing(&[(0, 0)]).sends(150);
+    let sent = |reduction| run(reduction).iter().filter(|(at, _)| *at == 100).count();
+    let (at_once, proportional) = (sent(Reduction::AtOnce), sent(Reduction::Proportional(0)));
+    assert!(proportional > at_once, "{at_once} {proportional}");
+}
+
+#[test]
 fn quinn_sends_tickets_a_probe_and_eight_datagrams() {
     // 296 + 1326 + 8 * 1200 bytes are 11222, and one more would be 12422: less than 12000 must be in flight. The probe arrives, and
     // the next one leaves behind the data that its ACK releases.

@@ -144,4 +144,57 @@ mod tests {
         // An ACK after 8 ms finds tokens for two packets.
         assert_eq!(bucket.wait(108 * MS, 1000, 20_000, 100 * MS, true, RULE), None);
     }
+
+    #[test]
+    fn a_packet_leaves_while_any_tokens_are_left_and_waits_are_whole_ticks() {
+        // 10 packets and 97 ms: a packet each 9.7 ms. A quarter of the window is 2.5 packets: three leave. After 10 ms there are tokens for 1.03: two leave.
+        let rule = Tokens {
+            percent: [100, 100],
+            packets: [2, 16],
+            refill: Refill::AnyLeft { part: 4, tick: Nanos(MS) },
+            ..RULE
+        };
+        let mut bucket = Bucket { tokens: 0, filled_at: Moment::at(Nanos::ZERO) };
+        let mut leave = |now: u64| {
+            let mut packets = 0;
+            loop {
+                match bucket.wait(now, 1000, 10_000, 97 * MS, true, rule) {
+                    Some(at) => return (packets, at),
+                    None => bucket.take(1000),
+                }
+                packets += 1;
+            }
+        };
+        assert_eq!(leave(1000 * MS), (3, 1010 * MS));
+        assert_eq!(leave(1010 * MS), (2, 1020 * MS));
+    }
+
+    #[test]
+    fn steps_add_whole_packets() {
+        let rule = Tokens {
+            percent: [100, 100],
+            packets: [2, 1 << 20],
+            refill: Refill::Steps { step: Nanos(MS), late: Nanos(MS) },
+            ..RULE
+        };
+        // 10 packets and 92 ms: one each 9.2 ms, a packet a step, and two at most. 270 packets and 100 ms: 2.7 a step, rounded up to 3, and 5 at most.
+        for (window, srtt, at_first, wait, then) in [(10, 92, 2, 11, 2), (270, 100, 5, 2, 5)] {
+            let mut bucket = Bucket { tokens: 0, filled_at: Moment::at(Nanos::ZERO) };
+            let mut leave = |now: u64| {
+                let mut packets = 0;
+                loop {
+                    match bucket.wait(now, 1000, window * 1000, srtt * MS, true, rule) {
+                        Some(at) => return (packets, at),
+                        None => bucket.take(1000),
+                    }
+                    packets += 1;
+                }
+            };
+            let now = 1000 * MS;
+            assert_eq!(leave(now), (at_first, now + wait * MS));
+            assert_eq!(leave(now + wait * MS).0, then);
+            // Half a step later there is one packet, or two of 1.5.
+            assert_eq!(leave(now + wait * MS + MS / 2).0, if window == 10 { 1 } else { 2 });
+        }
+    }
 }
