@@ -13,7 +13,7 @@ use firstflight_identify::{Identified, identify};
 use firstflight_scenario::Profile;
 
 /// Profile and chain of a stack of the table: of TCP the congestion control of Linux.
-const STACKS: [(&str, &str, Option<&str>); 14] = [
+const STACKS: [(&str, &str, Option<&str>); 15] = [
     ("linux-cubic", "linux", Some("hystart-linux+cubic")),
     ("linux-reno", "linux", Some("slow-start+reno")),
     ("linux-bbr", "linux", Some("bbr")),
@@ -25,8 +25,9 @@ const STACKS: [(&str, &str, Option<&str>); 14] = [
     ("nginx", "nginx-1.26", None),
     ("nginx-sid", "nginx-1.30", None),
     ("haproxy", "haproxy-3.0", None),
-    ("haproxy-sid", "haproxy-3.2", None),
+    ("haproxy-3.4", "haproxy-3.4", None),
     ("aioquic", "aioquic", None),
+    ("quiche-pmtud", "quiche-pmtud", None),
     ("linux", "linux", Some("hystart-linux+cubic")),
 ];
 
