@@ -1,6 +1,6 @@
 //! Likeness of a captured sender and simulated ones, as probabilities.
 
-use firstflight_capture::{Connection, PathEstimate, Sending};
+use firstflight_capture::{Connection, PathEstimate, Sending, Source};
 use firstflight_contract::Nanos;
 use firstflight_hosts::host::Host;
 use firstflight_scenario::{Candidate, Profile};
@@ -35,12 +35,16 @@ pub(crate) struct Captured {
     pub(crate) rtt: Nanos,
     payload: u32,
     transfers: Transfers,
+    /// Whether probes of the path MTU are among the packets. In a log with frames they carry no data, and are not.
+    shows_probes: bool,
 }
 
 impl Captured {
     pub(crate) fn of(connection: &Connection) -> Option<Self> {
         let quic = connection.source.transport() == "quic";
-        Self::sent(&connection.sending(), connection.shortest_rtt()?, connection.observed.mss, quic)
+        let own =
+            Self::sent(&connection.sending(), connection.shortest_rtt()?, connection.observed.mss, quic)?;
+        Some(Self { shows_probes: connection.source == Source::Datagrams, ..own })
     }
 
     /// The sender of these packets, whose full ones have this payload; `rtt` is its shortest round trip.
@@ -50,7 +54,14 @@ impl Captured {
         let silence =
             curves.get(1).map(|second| second.span.0.saturating_sub(curves[0].span.1).saturating_sub(rtt));
         let bytes = curves.first().filter(|first| first.shows_a_flight())?.bytes();
-        Some(Self { curves, sizes, rtt, payload, transfers: Transfers { bytes, silence } })
+        Some(Self {
+            curves,
+            sizes,
+            rtt,
+            payload,
+            transfers: Transfers { bytes, silence },
+            shows_probes: quic,
+        })
     }
 
     /// Logarithm of the likelihood of a simulated sender, against that of none, and the mean difference of their times in round trips.
@@ -67,7 +78,9 @@ impl Captured {
         if let (Some(own), Some(other)) = (self.sizes, Sizes::of(simulated, self.rtt)) {
             let evidence = |equal: bool, differs: f64| if equal { EQUAL } else { differs };
             sum += evidence(same(own.first, other.first), OTHER_FIRST);
-            sum += evidence(same(own.probe, other.probe), OTHER_PROBE);
+            if self.shows_probes || !same(own.probe, own.first) {
+                sum += evidence(same(own.probe, other.probe), OTHER_PROBE);
+            }
             if own.later > 0 && other.later > 0 {
                 sum += evidence(same(own.later, other.later), OTHER_LATER);
             }

@@ -108,8 +108,10 @@ struct Flight {
 }
 
 impl Flight {
-    /// The packets from `begin` on until the acknowledgement of the first of them.
+    /// The packets from the first full one behind `begin` on until its acknowledgement.
     fn of(sending: &Sending, begin: usize) -> Self {
+        let begin =
+            begin + sending.packets[begin..].iter().position(|packet| packet.bytes >= FULL).unwrap_or(0);
         let end = sending.rounds.iter().copied().find(|end| *end > begin).unwrap_or(sending.packets.len());
         let packets = &sending.packets[begin..end];
         let bursts: Vec<&[Sent]> =
@@ -132,7 +134,9 @@ impl Flight {
 fn rounds(sending: &Sending) -> Vec<u64> {
     let end = sending.begins.get(1).copied().unwrap_or(sending.packets.len());
     let ends = sending.rounds.iter().copied().take_while(|next| *next < end).chain([end]);
-    let mut begin = 0;
+    // The end of the handshake is no round of data.
+    let mut begin = sending.packets[..end].iter().position(|packet| packet.bytes >= FULL).unwrap_or(0);
+    let ends = ends.filter(|end| *end > begin).collect::<Vec<_>>().into_iter();
     let bytes = ends.map(|end| {
         let bytes = sending.packets[begin..end].iter().map(|packet| u64::from(packet.bytes)).sum();
         begin = end;

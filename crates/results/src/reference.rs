@@ -6,11 +6,11 @@ use crate::column::{Column, Field, Record};
 use crate::{
     Answer, AnswerAtSize, CapturedConnection, CapturedExit, CapturedRegisters, CapturedTransfer, Change,
     Comparison, Completion, ConnectionResult, Copies, Effect, EffectAtSize, EffectSide, EngineResult,
-    FlowMeans, FlowResult, FlowRow, ForAllSizes, Harm, IdentifiedSender, IdentifiedStack, InputFile, KindWeight, LimitedBy, LinkMeans,
-    LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow, PairedDifference, PassedOver,
-    PathEstimate, PathResult, Provenance, Recommended, Reordering, ReplicationRow, ResearchStart, ResultRow,
-    Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult, SobolIndex, StartupExit, SweepResult,
-    SweepRow, Table, TypicalExit, Validity, WindowRow,
+    FlowMeans, FlowResult, FlowRow, ForAllSizes, Harm, IdentifiedSender, IdentifiedStack, InputFile,
+    KindWeight, LimitedBy, LinkMeans, LinkResult, LinkRow, Mean, MixShare, NetworkResult, NetworkRow,
+    PairedDifference, PassedOver, PathEstimate, PathResult, Provenance, Recommended, Reordering,
+    ReplicationRow, ResearchStart, ResultRow, Risk, RunMeans, RunResult, RunRow, SampleRow, SchemeResult,
+    SobolIndex, StartupExit, SweepResult, SweepRow, Table, TypicalExit, Validity, WindowRow,
 };
 
 const HEAD: &str = "\
