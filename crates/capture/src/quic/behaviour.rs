@@ -15,8 +15,11 @@ const MAX_CANDIDATES: usize = 1 << 10;
 /// Packets by which a flow is recognised: of 32 random values, 32 packets have 20 different ones (RFC 9287 allows the first bits to be others).
 const FEW: usize = 32;
 const DIFFERENT: u32 = 14;
-/// Packets after which a flow is no longer observed.
+/// Packets after which a flow is observed anew.
 const MOST: usize = 256;
+
+/// Packets by which a flow is worth its place where others have none.
+const WORTH: usize = 8;
 
 /// A packet with its time and its number.
 type Numbered = (Option<Nanos>, UdpPacket, u32);
@@ -30,8 +33,6 @@ struct Candidate {
     packets: Vec<Numbered>,
     /// Values of the last five bits of the first byte.
     values: u32,
-    /// Whether it is of another protocol.
-    other: bool,
 }
 
 impl Candidates {
@@ -43,25 +44,25 @@ impl Candidates {
         packet: &UdpPacket,
         number: u32,
     ) -> Vec<Numbered> {
-        if self.0.len() >= MAX_CANDIDATES && !self.0.contains_key(&ends) {
+        let first = packet.header.first;
+        if first & 0xc0 != 0x40 {
+            self.0.remove(&ends);
             return vec![];
+        }
+        if self.0.len() >= MAX_CANDIDATES && !self.0.contains_key(&ends) {
+            self.0.retain(|_, flow| flow.packets.len() >= WORTH);
+            if self.0.len() >= MAX_CANDIDATES {
+                return vec![];
+            }
         }
         let flow = self.0.entry(ends).or_default();
-        if flow.other {
-            return vec![];
-        }
-        let first = packet.header.first;
-        if first & 0xc0 != 0x40 || flow.packets.len() >= MOST {
-            *flow = Candidate { other: true, ..Candidate::default() };
-            return vec![];
-        }
         flow.values |= 1 << (first & 0x1f);
         flow.packets.push((at, *packet, number));
         let from = flow.packets[0].1.from;
         let both = flow.packets.iter().any(|(_, packet, _)| packet.from != from);
-        if both && flow.packets.len() >= FEW && flow.values.count_ones() >= DIFFERENT {
-            return self.0.remove(&ends).map(|flow| flow.packets).unwrap_or_default();
-        }
-        vec![]
+        let recognised = both && flow.packets.len() >= FEW && flow.values.count_ones() >= DIFFERENT;
+        let over = recognised || flow.packets.len() >= MOST;
+        let packets = if over { self.0.remove(&ends).map(|flow| flow.packets) } else { None };
+        packets.filter(|_| recognised).unwrap_or_default()
     }
 }

@@ -65,7 +65,7 @@ fn epoch(text: &str) -> Option<f64> {
         ("-", zone) => seconds(zone)?,
         _ => 0.0,
     };
-    if !(1..=12).contains(&month) || !(1970..=9999).contains(&year) {
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(1970..=9999).contains(&year) {
         return None;
     }
     // Days of the months of a year that begins in March.
@@ -127,7 +127,13 @@ mod tests {
         ] {
             assert_eq!(epoch(text), Some(seconds * 1e9), "{text}");
         }
-        for text in ["unknown", "2026-13-01T00:00:00Z", "2026-11-28", "2026-11-28T17:18:30"] {
+        for text in [
+            "unknown",
+            "2026-13-01T00:00:00Z",
+            "2026-01-9223372036854775807T00:00:00Z",
+            "2026-11-28",
+            "2026-11-28T17:18:30",
+        ] {
             assert_eq!(epoch(text), None, "{text}");
         }
     }

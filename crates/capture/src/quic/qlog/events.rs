@@ -91,6 +91,8 @@ impl Log {
     fn packet(&mut self, at: Nanos, data: &Value, local: bool) {
         /// Data packets are at least this long where the log lacks frames.
         const LEAST_DATA: u32 = 80;
+        /// No packet has more.
+        const LONGEST_DATA: u64 = 65_535;
         let nothing = Value::Null;
         let header = data.get("header").unwrap_or(&nothing);
         let raw = data.get("raw").unwrap_or(&nothing);
@@ -150,7 +152,7 @@ impl Log {
                 let first = field(&[(frame, "stream_id"), (frame, "id")]).zip(field(&[(frame, "offset")]));
                 let raw = frame.get("raw").unwrap_or(&nothing);
                 let len = field(&[(frame, "length"), (raw, "payload_length"), (raw, "length")]);
-                Some(first.map(|first| Place { first, len: len.unwrap_or(1) }))
+                Some(first.map(|first| Place { first, len: len.unwrap_or(1).min(LONGEST_DATA) }))
             }
             // The data of DATAGRAM frames is not retransmitted (RFC 9221).
             "datagram" => Some(number.map(|number| Place { first: (u64::MAX, number), len: 1 })),
