@@ -9,7 +9,7 @@
 mod forecast;
 mod model;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firstflight_hosts::stats::{quantile_ci95, t_975};
 use firstflight_quantile::type_7;
@@ -351,6 +351,17 @@ fn needed(error: f64, counts: [usize; 2]) -> Option<u64> {
 const FIRST_FLIGHT: &str = "first flight";
 const ROUND_TRIP: &str = "round trip";
 
+/// Number of the connections whose losses are modelled.
+fn modelled(side: &Connections) -> usize {
+    side.connections.iter().filter(|it| it.source == "datagrams").count()
+}
+
+/// Sources of the connections of a side, in a row.
+fn sources(side: &Connections) -> String {
+    let all: BTreeSet<&str> = side.connections.iter().map(|it| it.source.as_str()).collect();
+    all.into_iter().collect::<Vec<_>>().join(", ")
+}
+
 /// Quantities of the connections on both sides.
 fn quantities(sides: [&Connections; 2], seed: u64) -> Vec<Change> {
     let mut found = vec![];
@@ -368,8 +379,11 @@ fn quantities(sides: [&Connections; 2], seed: u64) -> Vec<Change> {
     let paced =
         |it: &CapturedConnection| it.first_flight_paced.map(|paced| [f64::from(u8::from(paced)), 1.0]);
     found.extend(share("paced first flights", sides, seed, paced));
-    let again = |it: &CapturedConnection| Some([it.retransmitted_packets as f64, it.packets as f64]);
-    found.extend(share("retransmitted", sides, seed, again));
+    // Those of encrypted QUIC are modelled, so that a difference may be one of the model.
+    if sides.iter().all(|side| modelled(side) == 0) {
+        let again = |it: &CapturedConnection| Some([it.retransmitted_packets as f64, it.packets as f64]);
+        found.extend(share("retransmitted", sides, seed, again));
+    }
     found
 }
 
@@ -444,6 +458,21 @@ fn warnings(
                 all.len()
             ));
         }
+    }
+    for side in sides.iter().filter(|side| modelled(side.given) > 0) {
+        warnings.push(format!(
+            "{}: the losses of {} of {} connections of QUIC are modelled, so that retransmissions are not compared; qlogs of the sender have \
+             them",
+            side.given.name,
+            modelled(side.given),
+            side.given.connections.len()
+        ));
+    }
+    let [before, after] = sides.each_ref().map(|side| sources(side.given));
+    if before != after && !before.is_empty() && !after.is_empty() {
+        warnings.push(format!(
+            "the sources of the packets differ: {before} before and {after} after; first flights and times may differ by that alone"
+        ));
     }
     if sizes.is_empty() {
         let [before, after] = sides.each_ref().map(|side| side.transfers().count());

@@ -182,6 +182,36 @@ fn the_number_of_connections_that_show_two_per_cent_is_that_of_two_means() {
 }
 
 #[test]
+fn losses_that_are_modelled_are_not_compared() {
+    let all = |source: &str, again: u64| {
+        let one = |n: u64| CapturedConnection {
+            retransmitted_packets: again + n % 2,
+            transport: "quic".into(),
+            source: source.into(),
+            ..connection(10, 50.0, vec![transfer(30_000, 1.0)])
+        };
+        side((0..20).map(one).collect())
+    };
+    let names = |found: &Effect| -> Vec<String> {
+        found.changed.iter().chain(&found.unchanged).map(|change| change.what.clone()).collect()
+    };
+    let logs = effect(&all("qlog", 1), &all("qlog", 5), 1);
+    assert!(names(&logs).contains(&"retransmitted".into()), "{logs:?}");
+    assert_eq!(logs.warnings, Vec::<String>::new());
+    let mixed = effect(&all("qlog", 1), &all("datagrams", 5), 1);
+    assert!(!names(&mixed).contains(&"retransmitted".into()), "{mixed:?}");
+    let [modelled, sources] = &mixed.warnings[..] else { panic!("{:?}", mixed.warnings) };
+    assert!(
+        modelled.starts_with("side.pcap: the losses of 20 of 20 connections of QUIC are modelled"),
+        "{modelled}"
+    );
+    assert!(
+        sources.starts_with("the sources of the packets differ: qlog before and datagrams after"),
+        "{sources}"
+    );
+}
+
+#[test]
 fn retransmissions_that_grow_are_a_change() {
     let times = |again: u64| {
         let one = |n: u64| CapturedConnection {
