@@ -54,7 +54,7 @@ The names come from Linux 6.18: `ip route`, `sysctl`, `/sys/module/tcp_cubic/par
 ## Stacks of QUIC
 
 `firstflight compare --profile STACK` forecasts a server of this stack, and its answer names these options alone. [stacks.md](stacks.md)
-has what each stack does on the wire. MsQuic has no profile: it was not run here.
+has what each stack does on the wire. MsQuic has rows there and no profile.
 
 ";
 

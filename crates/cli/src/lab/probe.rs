@@ -29,7 +29,8 @@ use crate::table::{Align, table};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Stacks: quinn and linux (the kernel's TCP) are parts of this program. nginx, nginx-sid, haproxy,
-ngtcp2, quic-go, aioquic, quiche, quiche-pmtud and s2n-quic must be on the PATH or in --stacks.
+haproxy-3.4, ngtcp2, quic-go, aioquic, quiche, quiche-pmtud, msquic and s2n-quic must be on the PATH
+or in --stacks.
 
 Responses of 9.5 KB to 10 MB leave on connections of their own; rounds, windows and the end of
 start-up are those of 10 MB. Then 300 KB follow 1 MB after silences of 0.2, 1 and 3 s.

@@ -65,6 +65,12 @@ pub const STACKS: &[Stack] = &[
         include_str!("../../stacks/quiche.sh"),
         "Rust, cmake and a C++ compiler",
     ),
+    script(
+        "msquic",
+        Protocol::Quic,
+        include_str!("../../stacks/msquic.sh"),
+        "Rust, cmake, perl and a C compiler",
+    ),
     script("s2n-quic", Protocol::Quic, include_str!("../../stacks/s2n-quic.sh"), "Rust and a C compiler"),
 ];
 
