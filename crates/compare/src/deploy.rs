@@ -54,7 +54,10 @@ The names come from Linux 6.18: `ip route`, `sysctl`, `/sys/module/tcp_cubic/par
 ## Stacks of QUIC
 
 `firstflight compare --profile STACK` forecasts a server of this stack, and its answer names these options alone. [stacks.md](stacks.md)
-has what each stack does on the wire. MsQuic has rows there and no profile.
+has what each stack does on the wire. MsQuic has no profile.
+
+These options were run on the server, once each: those of HAProxy 3.0, the initial window of s2n-quic (30 packets left at first), and the defaults of all. The others
+were read in the sources that are named.
 
 ";
 

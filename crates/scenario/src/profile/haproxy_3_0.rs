@@ -27,13 +27,13 @@ pub(super) const STACK: Stack = Stack {
         source: "HAProxy 3.0.11, `doc/configuration.txt`: `quic-cc-algo` on `bind`, the others in `global`",
         chains: &[
             ("slow-start+cubic", "quic-cc-algo cubic"),
-            ("hystart+++cubic", "quic-cc-algo cubic; tune.quic.cc-hystart on"),
             ("slow-start+reno", "quic-cc-algo newreno"),
         ],
         initial_window: None,
         // Buffers of tune.bufsize, 16 KB.
         send_buffer: Some(|bytes| format!("tune.quic.frontend.conn-tx-buffers.limit {}", bytes.div_ceil(1 << 14))),
-        notes: "The initial window cannot be chosen. `tune.quic.frontend.conn-tx-buffers.limit`, 30 buffers of 16 KB, limits what is \
+        notes: "The initial window cannot be chosen. Its HyStart, `tune.quic.cc-hystart on`, is none of the schemes here: on 100 ms with \
+                an empty queue it ended slow start at 30 to 41 KB, and 10 MB took 9 s. `tune.quic.frontend.conn-tx-buffers.limit`, 30 buffers of 16 KB, limits what is \
                 in flight. Releases from 3.1 on have other names (`tune.quic.fe.…` from 3.3 on) and pace.",
     },
     ..QUIC

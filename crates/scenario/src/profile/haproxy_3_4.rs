@@ -33,12 +33,12 @@ pub(super) const STACK: Stack = Stack {
         source: "HAProxy 3.4.7, `doc/configuration.txt`: `quic-cc-algo` on `bind`, the others in `global`",
         chains: &[
             ("slow-start+cubic", "quic-cc-algo cubic"),
-            ("hystart+++cubic", "quic-cc-algo cubic; tune.quic.fe.cc.hystart on"),
             ("slow-start+reno", "quic-cc-algo newreno"),
         ],
         initial_window: None,
         send_buffer: None,
-        notes: "The initial window cannot be chosen. `tune.quic.fe.tx.pacing off` sends each window at once; `tune.quic.fe.cc.max-win-size`, 480 KB, \
+        notes: "The initial window cannot be chosen. Its HyStart, `tune.quic.fe.cc.hystart on`, is none of the schemes here: on 100 ms with \
+                an empty queue it ended slow start at 33 KB, and 10 MB took 9 s. `tune.quic.fe.tx.pacing off` sends each window at once; `tune.quic.fe.cc.max-win-size`, 480 KB, \
                 limits the window.",
     },
     ..QUIC
