@@ -90,7 +90,7 @@ impl HystartAioquic {
 
 impl Phase for HystartAioquic {
     fn enter(&mut self, _: &Entry, _: &mut Control) {
-        *self = Self { parameters: self.parameters.clone(), ..Self::default() };
+        *self = Self { parameters: self.parameters, ..Self::default() };
     }
 
     #[inline]
