@@ -109,6 +109,13 @@ fn loss() -> BoxedStrategy<String> {
     prop_oneof![3 => number(0.0, 0.05), 1 => number(0.0, 1.0), 1 => bursty].boxed()
 }
 
+/// Ascending numbers of packets.
+fn drops() -> BoxedStrategy<String> {
+    prop::collection::btree_set(1..60_u32, 1..9)
+        .prop_map(|numbers| format!("{:?}", Vec::from_iter(numbers)))
+        .boxed()
+}
+
 fn reorder(scale: Scale) -> BoxedStrategy<String> {
     // Runs from 3 packets on are longer than those of independent choices up to a share of a half.
     let share = prop_oneof![3 => number(0.0, 0.05), 1 => number(0.0, 0.5)].boxed();
@@ -126,6 +133,7 @@ fn path(scale: Scale) -> BoxedStrategy<String> {
         given("buffer", buffer(scale, true)),
         queue_and_shaper(scale),
         line(0.3, "loss", loss()),
+        line(0.2, "drop", drops()),
         line(0.2, "reorder", reorder(scale)),
         line(0.2, "access_rate", rates(own)),
     ])
@@ -144,6 +152,7 @@ fn links(scale: Scale) -> BoxedStrategy<Drawn> {
                     given("buffer", buffer(scale, false)),
                     queue_and_shaper(scale),
                     line(0.3, "loss", loss()),
+                    line(0.1, "drop", drops()),
                     line(0.1, "reorder", reorder(scale)),
                     line(0.2, "cost", (1..9_u32).prop_map(|cost| cost.to_string()).boxed()),
                 ])

@@ -4,6 +4,7 @@ use firstflight_contract::Nanos;
 use firstflight_hosts::host::{Host, Observe};
 use firstflight_hosts::network::build;
 use firstflight_hosts::simulator::Simulator;
+use firstflight_results::RunResult;
 use firstflight_scenario::Scenario;
 
 /// Completion of 1 MB on a line of 50 Mbit/s behind `queue`, with further keys, seconds, and the packets dropped.
@@ -66,4 +67,49 @@ fn every_network_has_losses_in_bursts() {
          [[link]]\nfrom = \"b\"\nto = \"a\"\n{link}[[flow]]\nfrom = \"a\"\nto = \"b\"\nsize = \"1 KB\"\n"
     );
     assert_eq!(losses(&graph), [(0.2, 9.0), (0.0, 1.0)]);
+}
+
+/// Flows of a run of ten packets of 1000 bytes, which take 1 ms each on the bottleneck, with further keys of the path and the flow.
+fn ten_packets(path: &str, flow: &str) -> RunResult {
+    let text = format!(
+        "[path]\nrate = \"8 Mbit/s\"\naccess_rate = \"80 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"100 packets\"\n{path}\n\
+         [packet]\nsize = \"1000 B\"\n\
+         [[flow]]\nsize = \"10 packets\"\ninitial_window = \"10 packets\"\nrecovery = \"newreno\"\nreceiver = \"ack-every-packet\"\nhandshake = false\n{flow}\n"
+    );
+    let scenario = Scenario::from_text(&text).unwrap_or_else(|error| panic!("{error}"));
+    Simulator.run(&scenario, 1, &Observe::default()).unwrap_or_else(|error| panic!("{error}")).result
+}
+
+#[test]
+fn the_third_of_ten_packets_is_lost_and_the_times_are_those_counted_by_hand() {
+    // Packet i leaves the bottleneck at 0.1 + i ms, for an access link takes 0.1 ms, and arrives at 50.2 + i ms. Its ACK of 40 bytes
+    // takes 0.04 ms on the bottleneck, and 0.004 ms on each access link.
+    let whole = 60.2 + 50.048;
+    // Packet 6, at 56.2 ms, causes the third duplicate ACK. The retransmission that follows finds free links: 1.2 ms and 50 ms; its
+    // ACK covers all.
+    let repaired = 56.2 + 50.048 + 51.2 + 50.048;
+    for (flow, queue) in [("", ""), ("direction = \"reverse\"", ""), ("", "queue = \"codel\"")] {
+        for (drop, expected, lost) in [("", whole, 0), ("drop = [3]", repaired, 1), ("drop = [11]", whole, 0)] {
+            let run = ten_packets(&format!("{drop}\n{queue}"), flow);
+            let flow = &run.flows[0];
+            let took = flow.completion_s.expect("it ends") * 1e3;
+            assert!((took - expected).abs() < 1e-5, "{drop} {queue}: {took} ms, expected {expected}");
+            assert_eq!((flow.retransmits, flow.lost_packets, flow.timeouts), (lost, lost, 0));
+            assert_eq!(run.links.iter().map(|link| link.drops).sum::<u64>(), lost);
+        }
+    }
+}
+
+#[test]
+fn a_retransmission_has_the_next_number_and_each_flow_has_numbers_of_its_own() {
+    // The retransmission of packet 3 is the eleventh packet: only the timeout repairs it.
+    let run = ten_packets("drop = [3, 11]", "");
+    let flow = &run.flows[0];
+    assert_eq!((flow.retransmits, flow.lost_packets, flow.timeouts), (2, 2, 1));
+    let run = ten_packets("drop = [3]", "count = 3\nstart = { every = \"1 s\" }");
+    let took: Vec<f64> = run.flows.iter().map(|flow| flow.completion_s.expect("it ends")).collect();
+    assert!(took.iter().all(|took| (took - 0.207_496).abs() < 1e-8), "{took:?}");
+    // ACKs and datagrams of a source are no data of a flow.
+    let run = ten_packets("drop = [1]", "[[udp]]\nrate = \"1 Mbit/s\"\n");
+    assert_eq!(run.links.iter().map(|link| link.drops).sum::<u64>(), 1);
 }

@@ -105,6 +105,7 @@ answers! {
         shaper: RUNS, RUNS;
         loss: RUNS, RUNS;
         loss_burst: RUNS, RUNS;
+        drop: RUNS, RUNS;
         reorder: RUNS, RUNS;
         access_rate: RUNS, RUNS;
     }
@@ -125,6 +126,7 @@ answers! {
         shaper: RUNS, RUNS;
         loss: RUNS, RUNS;
         loss_burst: RUNS, RUNS;
+        drop: RUNS, RUNS;
         reorder: RUNS, RUNS;
     }
 }
@@ -359,16 +361,24 @@ fn unshared(unshared: bool) -> Answer {
     if_fits("cluster", unshared, "connections of a run share no memory of the path")
 }
 
-/// Refuses the first key whose value the stack does not run.
-pub(crate) fn check(stack: RealStack, scenario: &Scenario) -> Result<(), Refusal> {
-    let refused = |(key, why): (&'static str, String)| Refusal { key: key.into(), why };
+fn refused((key, why): (&'static str, String)) -> Refusal {
+    Refusal { key: key.into(), why }
+}
+
+/// Refuses the first key of the top level and of the network whose value the stack does not run.
+pub(crate) fn of_network(stack: RealStack, scenario: &Scenario) -> Result<(), Refusal> {
     of_scenario(stack, scenario).map_err(refused)?;
-    match &scenario.network {
-        Network::Dumbbell(path) => of_path(stack, path).map_err(refused)?,
+    match &scenario.network {        Network::Dumbbell(path) => of_path(stack, path).map_err(refused)?,
         Network::Graph(Graph { nodes: _, links }) => {
             links.iter().try_for_each(|link| of_link(stack, link)).map_err(refused)?;
         }
     }
+    Ok(())
+}
+
+/// Refuses the first key whose value the stack does not run.
+pub(crate) fn check(stack: RealStack, scenario: &Scenario) -> Result<(), Refusal> {
+    of_network(stack, scenario)?;
     of_packet(stack, &scenario.packet).map_err(refused)?;
     if stack == RealStack::Kernel && scenario.flows.len() > GROUPS {
         let why = format!("the emulator has {GROUPS} subnets; expected at most {GROUPS} tables [[flow]]");

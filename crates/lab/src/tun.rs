@@ -78,6 +78,14 @@ impl Tun {
         netns.run(|| ip(&[&route[..], attributes].concat()))?
     }
 
+    /// Brings the loopback device of `netns` up, so that its programs reach each other.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub(crate) fn set_loopback(netns: &Netns) -> Result<(), Need> {
+        netns.run(|| ip(&["link", "set", "dev", "lo", "up"]))?
+    }
+
     /// Packets of `netns` that did not fit the queue of its device.
     ///
     /// # Errors

@@ -111,7 +111,7 @@ impl<T: Copy> DequeueLink<T> {
         let out = self.queue.dequeue(now, &mut self.dropped);
         self.drops += (self.dropped.len() - before) as u64;
         let out = out?;
-        let mut passage = self.line.send(out.item.at, out.item.size);
+        let mut passage = self.line.send(out.item.at, out.item.size, out.item.data_of);
         if let (true, Passage::Arrives(arrival)) = (out.marked, passage) {
             self.marks += 1;
             passage = Passage::Marked(arrival);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn packet(at: u64, load: u32) -> Item<u32> {
-        Item { at, size: 1000, flow: 0, ecn_capable: false, droppable: false, load }
+        Item { at, size: 1000, flow: 0, data_of: None, ecn_capable: false, droppable: false, load }
     }
 
     fn dequeue_link(line: Link, limit: u32) -> DequeueLink<u32> {

@@ -5,6 +5,7 @@
 
 pub mod arrival;
 pub mod catalogue;
+pub mod chosen;
 pub mod dequeue_link;
 pub mod lanes;
 pub mod link;

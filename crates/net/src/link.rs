@@ -1,6 +1,7 @@
 //! One direction of a link: a queue, a rate and a propagation delay. The work per packet is constant, and a
 //! link schedules no events of its own.
 
+use crate::chosen::Chosen;
 use crate::lanes::Lanes;
 use crate::queue::{Arrival, Queue, Verdict};
 use crate::rate_trace::TracePlayer;
@@ -50,6 +51,8 @@ struct Guard {
     backlog: Backlog,
     queue: Queue,
     loss: Option<TwoState>,
+    /// Losses by number, if the link has them.
+    chosen: Option<Chosen>,
     /// Time-varying rate, if the link follows a trace.
     player: Option<TracePlayer>,
     /// Token bucket, aggregation or policer between the queue and the line, if the link has one.
@@ -88,6 +91,12 @@ impl Link {
             return self.with(|guard| guard.loss = Some(TwoState::new(mean, burst, stream)));
         }
         self
+    }
+
+    /// Loses the packets that `chosen` states, after their transmission.
+    #[must_use]
+    pub fn with_chosen(self, chosen: Chosen) -> Self {
+        self.with(|guard| guard.chosen = Some(chosen))
     }
 
     /// Replaces the constant rate by a recorded one.
@@ -142,12 +151,12 @@ impl Link {
         Nanos(self.delay)
     }
 
-    /// Offers a packet of `size` bytes at `now`. Calls must be in order of time.
+    /// Offers a packet of `size` bytes of no flow at `now`. Calls must be in order of time.
     #[inline]
     pub fn offer(&mut self, now: u64, size: u32, ecn_capable: bool) -> Passage {
         match self.pass(now, size) {
             Some(arrival) => Passage::Arrives(arrival),
-            None => self.examine(now, size, ecn_capable, &mut Header::None),
+            None => self.examine(now, size, ecn_capable, &mut Header::None, None),
         }
     }
 
@@ -181,9 +190,16 @@ impl Link {
     }
 
     /// Full path for a packet that [`Link::pass`] did not accept: asks the queue and the loss process. A
-    /// router may change the header.
+    /// router may change the header. `data_of` is the number of the flow whose data the packet carries, if it carries data.
     #[inline(never)]
-    pub fn examine(&mut self, now: u64, size: u32, ecn_capable: bool, header: &mut Header) -> Passage {
+    pub fn examine(
+        &mut self,
+        now: u64,
+        size: u32,
+        ecn_capable: bool,
+        header: &mut Header,
+        data_of: Option<u32>,
+    ) -> Passage {
         if self.guard.as_ref().is_some_and(|guard| guard.readings.due() <= now) {
             self.read(now);
         }
@@ -217,7 +233,7 @@ impl Link {
             shaper.take(start, size);
         }
         // To the line, a packet comes when it has its tokens.
-        match self.send(if start > idle_from { start } else { now }, size) {
+        match self.send(if start > idle_from { start } else { now }, size, data_of) {
             Passage::Arrives(arrival) if verdict == Verdict::Mark => {
                 self.guard.as_mut().expect("the guard gave the verdict").marks += 1;
                 Passage::Marked(arrival)
@@ -228,11 +244,14 @@ impl Link {
 
     /// Transmits a packet that came at `since` as soon as the link is free. The packet may be lost on the wire, or take the
     /// slower of two lanes.
-    pub(crate) fn send(&mut self, since: u64, size: u32) -> Passage {
+    pub(crate) fn send(&mut self, since: u64, size: u32, data_of: Option<u32>) -> Passage {
         let Some(guard) = &mut self.guard else { return Passage::Arrives(self.transmit(since, size)) };
         let mut lost = false;
         if let Some(loss) = &mut guard.loss {
             lost = loss.takes_next();
+        }
+        if let (Some(chosen), Some(flow)) = (&mut guard.chosen, data_of) {
+            lost |= chosen.takes_next(flow);
         }
         guard.wire_losses += u64::from(lost);
         let longer = guard.lanes.as_mut().map_or(0, |lanes| lanes.take());
@@ -308,6 +327,7 @@ impl Guard {
             backlog: Backlog::new(),
             queue,
             loss: None,
+            chosen: None,
             player: None,
             shaper: None,
             lanes: None,
@@ -322,12 +342,13 @@ impl Guard {
     }
 
     /// Number of waiting packets below which [`Link::pass`] may accept one more. The short path handles a
-    /// constant rate and a packet limit; random loss, traces, shapers, lanes and readings need the full path.
+    /// constant rate and a packet limit; losses, traces, shapers, lanes and readings need the full path.
     fn certainty(&self) -> u32 {
         // Every field is named, so that none that decides about packets is passed over.
         let Self {
             queue,
             loss,
+            chosen,
             player,
             shaper,
             lanes,
@@ -341,6 +362,7 @@ impl Guard {
             max_queue: _,
         } = self;
         let is_plain = loss.is_none()
+            && chosen.is_none()
             && player.is_none()
             && shaper.is_none()
             && lanes.is_none()

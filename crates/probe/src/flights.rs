@@ -4,14 +4,21 @@ use core::ops::Range;
 
 use firstflight_contract::Nanos;
 
-use crate::{GAP, LEAST, Packet, Response};
+use crate::{GAP, Packet, Response};
+
+/// Times at which the acknowledgements of a response's data packets reached the server, ascending.
+pub fn acknowledged(response: &Response) -> Vec<Nanos> {
+    let mut acked: Vec<Nanos> = Flights::of(response).acked.into_iter().flatten().collect();
+    acked.sort_unstable();
+    acked
+}
 
 /// The data of a response in the order of departure, with what follows from the packets of the client.
 pub(crate) struct Flights {
     /// Data packets.
     pub(crate) data: Vec<Packet>,
     /// Time at which the acknowledgement of each packet reached the server; `None` if there was none.
-    acked: Vec<Option<Nanos>>,
+    pub(crate) acked: Vec<Option<Nanos>>,
 }
 
 impl Flights {
@@ -23,7 +30,7 @@ impl Flights {
             packets
         };
         let mut data = in_order(true);
-        data.retain(|packet| packet.left >= response.asked && packet.bytes >= LEAST);
+        data.retain(|packet| packet.left >= response.asked && packet.is_data());
         let mut from_client = in_order(false);
         from_client.retain(|packet| packet.arrived.is_some());
         let acknowledgement = |arrived: Nanos| {

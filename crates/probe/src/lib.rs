@@ -13,14 +13,19 @@
 //! - A *burst* is a group of packets less than [`GAP`] apart.
 
 mod flights;
+mod lost;
 mod row;
 
+pub use flights::acknowledged;
+pub use lost::{By, Repair, ThirdLost, third_lost};
 pub use row::{AfterIdle, Burst, End, FirstFlight, Identity, PathTerms, Reason, Round, Row, Transfer, row};
 
 use firstflight_contract::Nanos;
 
 /// Least payload of a packet that counts as data, bytes.
 pub const LEAST: u32 = 100;
+/// Number of the data packet that a response with a loss loses.
+pub const LOST: u32 = 3;
 /// Least time between two bursts.
 pub const GAP: Nanos = Nanos::from_micros(500);
 
@@ -35,6 +40,13 @@ pub struct Packet {
     pub arrived: Option<Nanos>,
     /// Bytes of the payload of TCP or UDP: without the headers of IP, TCP and UDP.
     pub bytes: u32,
+}
+
+impl Packet {
+    /// Whether it is data of the server.
+    pub fn is_data(&self) -> bool {
+        self.from_server && self.bytes >= LEAST
+    }
 }
 
 /// A response, with the packets of its connection.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Response;
 use crate::flights::Flights;
+use crate::lost::ThirdLost;
 
 /// Rounds that a row lists with datagrams.
 const ROUNDS: usize = 5;
@@ -59,6 +60,9 @@ pub struct Row {
     pub after_idle: Vec<AfterIdle>,
     /// Times of responses, each on a connection of its own.
     pub transfers: Vec<Transfer>,
+    /// A response of which the path lost the third data packet; `None` if it was not measured.
+    #[serde(default)]
+    pub third_lost: Option<ThirdLost>,
 }
 
 /// A round.
@@ -154,6 +158,7 @@ pub fn row(identity: Identity, first: &[Response], after_idle: &[(Nanos, Respons
         lost: 0,
         after_idle: after_idle.iter().filter_map(|(idle, response)| silent(*idle, response)).collect(),
         transfers: transfers.collect(),
+        third_lost: None,
     };
     if let Some(longest) = first.iter().max_by_key(|response| response.bytes) {
         describe(&mut row, longest);
@@ -233,7 +238,7 @@ fn silent(idle: Nanos, response: &Response) -> Option<AfterIdle> {
 }
 
 /// `value` to `digits` decimals.
-fn rounded(value: f64, digits: i32) -> f64 {
+pub(crate) fn rounded(value: f64, digits: i32) -> f64 {
     let scale = 10_f64.powi(digits);
     (value * scale).round() / scale
 }

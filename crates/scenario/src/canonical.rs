@@ -70,7 +70,8 @@ fn dumbbell(path: &Path) -> Tree {
     let mut out = Tree::default();
     supply(path.rate, path.trace.as_ref(), &mut out);
     out.set("rtt", time(path.rtt));
-    hop(path.buffer, &path.queue, path.shaper, (path.loss, path.loss_burst), path.reorder, &mut out);
+    hop(path.buffer, &path.queue, path.shaper, &mut out);
+    losses(path.loss, path.loss_burst, &path.drop, path.reorder, &mut out);
     out.set("access_rate", rate(path.access_rate));
     out
 }
@@ -93,7 +94,8 @@ fn nodes_and_links(graph: &Graph, root: &mut Tree) {
         supply(link.rate, link.trace.as_ref(), &mut out);
         out.set("delay", time(link.delay));
         out.set("cost", Value::Integer(link.cost.into()));
-        hop(link.buffer, &link.queue, link.shaper, (link.loss, link.loss_burst), link.reorder, &mut out);
+        hop(link.buffer, &link.queue, link.shaper, &mut out);
+        losses(link.loss, link.loss_burst, &link.drop, link.reorder, &mut out);
         root.push("link", out);
     }
 }
@@ -105,24 +107,24 @@ fn supply(own: Rate, trace: Option<&LinkTrace>, out: &mut Tree) {
     }
 }
 
-fn hop(
-    buffer: Limit,
-    discipline: &Queue,
-    shaper: Option<Shaper>,
-    (loss, burst): (f64, f64),
-    reorder: Option<Reorder>,
-    out: &mut Tree,
-) {
+fn hop(buffer: Limit, discipline: &Queue, shaper: Option<Shaper>, out: &mut Tree) {
     out.set("buffer", limit(buffer));
     out.set("queue", queue(discipline));
     if let Some(shaper) = shaper {
         out.set("shaper", self::shaper(shaper));
     }
+}
+
+/// Packets that the wire loses or lets others overtake.
+fn losses(loss: f64, burst: f64, drop: &[u32], reorder: Option<Reorder>, out: &mut Tree) {
     let loss = Value::Float(loss);
     out.set(
         "loss",
         if burst == 1.0 { loss } else { Value::table([("mean", loss), ("burst", Value::Float(burst))]) },
     );
+    if !drop.is_empty() {
+        out.set("drop", Value::array(drop.iter().map(|&number| Value::Integer(number.into()))));
+    }
     if let Some(reorder) = reorder {
         out.set("reorder", self::reorder(reorder));
     }

@@ -59,7 +59,8 @@ impl Draws for Path {
     #[rustfmt::skip]
     fn draws(&self) -> bool {
         let Self {
-            rate: _, trace: _, rtt: _, buffer: _, queue, shaper: _, loss, loss_burst: _, reorder, access_rate: _,
+            rate: _, trace: _, rtt: _, buffer: _, queue, shaper: _, loss, loss_burst: _, drop: _, reorder,
+            access_rate: _,
         } = self;
         queue.draws() || *loss > 0.0 || reorder.draws()
     }
@@ -70,7 +71,7 @@ impl Draws for Link {
     fn draws(&self) -> bool {
         let Self {
             name: _, from: _, to: _, rate: _, trace: _, delay: _, cost: _, buffer: _, queue, shaper: _, loss,
-            loss_burst: _, reorder,
+            loss_burst: _, drop: _, reorder,
         } = self;
         queue.draws() || *loss > 0.0 || reorder.draws()
     }

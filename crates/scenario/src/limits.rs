@@ -22,6 +22,8 @@ pub const COUNT: f64 = <f64 as Quantity>::MOST;
 pub const QUEUE: u64 = u32::MAX as u64;
 /// A packet on the wire, bytes: the largest IPv4 packet.
 pub const PACKET: u64 = 65_535;
+/// Numbers of packets that a link drops.
+pub const DROPS: usize = 1_000;
 /// TCP flows of a scenario, all groups together.
 pub const FLOWS: u64 = 100_000;
 /// Transfers of one connection.

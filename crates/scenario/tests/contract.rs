@@ -1,5 +1,7 @@
 //! The example of the command-line contract, and the scenario that it gives.
 
+use std::sync::Arc;
+
 use firstflight_contract::{Nanos, Rate};
 use firstflight_random::Dist;
 use firstflight_scenario::*;
@@ -70,6 +72,7 @@ fn the_example_of_the_contract_is_read_to_the_letter() {
             shaper: None,
             loss: 0.0,
             loss_burst: 1.0,
+            drop: Arc::default(),
             reorder: None,
             access_rate: Rate(1_000_000_000),
         })

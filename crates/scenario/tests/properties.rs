@@ -1,5 +1,7 @@
 //! Quantities and whole scenarios that are written and read back are unchanged.
 
+use std::sync::Arc;
+
 use firstflight_contract::{Nanos, Rate};
 use firstflight_document::QuantityProblem;
 use firstflight_document::quantity::*;
@@ -133,6 +135,7 @@ prop_compose! {
             shaper: (on_arrival && runs > 50.0).then_some(Shaper { rate: Rate(1 + rate / 2), burst: 65_535 + rate }),
             loss,
             loss_burst: if longer * (1.0 - loss) > 1.0 { longer } else { 1.0 },
+            drop: if runs > 20.0 { Arc::default() } else { [1 + runs as u32, 200 + (rate % 1000) as u32].into() },
             reorder: (runs < 30.0).then_some(Reorder { share: loss / 2.0, delay: Nanos(1 + rtt.0 / 2), burst: 1.0 + runs }),
             access_rate: Rate(access.max(1)),
         }
@@ -150,7 +153,7 @@ prop_compose! {
             let there = Link {
                 name: format!("l{i}"), from: i, to: i + 1, rate: path.rate, trace: None, delay, cost: 1 + delay.0 % 9,
                 buffer: path.buffer, queue: path.queue, shaper: path.shaper, loss: path.loss, loss_burst: path.loss_burst,
-                reorder: path.reorder,
+                drop: path.drop, reorder: path.reorder,
             };
             let back = Link { name: format!("b{i}"), from: i + 1, to: i, ..there.clone() };
             [there, back]

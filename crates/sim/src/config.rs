@@ -64,6 +64,8 @@ pub struct LinkConfig {
     pub loss: f64,
     /// Mean number of packets in a run of such losses; 1 for independent losses.
     pub loss_burst: f64,
+    /// Numbers of the packets with data of each flow that are lost on the wire, ascending: see [`firstflight_net::chosen`].
+    pub drop: Arc<[u32]>,
     /// Lanes behind the line, if packets overtake each other.
     pub lanes: Option<LanesConfig>,
     /// Ascending times at which results also report the counters.
@@ -92,6 +94,7 @@ impl LinkConfig {
             shaper: None,
             loss: 0.0,
             loss_burst: 1.0,
+            drop: Arc::default(),
             lanes: None,
             read_at: vec![],
         }

@@ -2,6 +2,7 @@
 //! so that a configuration and a seed mean the same bottleneck in both.
 
 use crate::config::{LinkConfig, UdpConfig};
+use firstflight_net::chosen::Chosen;
 use firstflight_net::dequeue_link::DequeueLink;
 use firstflight_net::lanes::Lanes;
 use firstflight_net::link::Link;
@@ -20,11 +21,26 @@ fn stream(link: &LinkConfig, seed: u64, what: &str) -> Stream {
 /// Creates a link with its queue, or without one if the queue decides at dequeue time.
 pub fn link(link: &LinkConfig, seed: u64) -> Link {
     // Every key of a link is named, so that none is passed over.
-    let LinkConfig { name: _, rate, ref trace, delay, queue, shaper, loss, loss_burst, lanes, read_at: _ } =
-        *link;
+    let LinkConfig {
+        name: _,
+        rate,
+        ref trace,
+        delay,
+        queue,
+        shaper,
+        loss,
+        loss_burst,
+        ref drop,
+        lanes,
+        read_at: _,
+    } = *link;
     let stream = |what: &str| stream(link, seed, what);
     let queue = queue.on_arrival(&Site { rate, stream: &stream });
     let built = Link::new(rate, delay, queue).with_loss(loss, loss_burst, stream("loss"));
+    let built = match drop.is_empty() {
+        true => built,
+        false => built.with_chosen(Chosen::new(Arc::clone(drop))),
+    };
     let built = match trace {
         Some(trace) => built.with_trace(TracePlayer::new(Arc::clone(trace))),
         None => built,

@@ -229,7 +229,7 @@ impl<'r, O: Observer> Wire<'r, O> {
         let ecn_capable = is_data && content.low & packet::ECT != 0;
         let carried = if is_data { header::of_data(content.low, content.high) } else { Header::None };
         let mut header = carried;
-        let passage = self.links[link as usize].examine(at, size, ecn_capable, &mut header);
+        let passage = self.links[link as usize].examine(at, size, ecn_capable, &mut header, data_of(leg, &content));
         if O::ON {
             self.observer.offered(at, link, seen(leg, &content, size), passage);
         }
@@ -250,13 +250,10 @@ impl<'r, O: Observer> Wire<'r, O> {
 
     /// Counts a packet lost on its way over `leg`.
     pub(crate) fn count_lost(&mut self, leg: &Leg, content: &Content) {
-        if leg.ack_size != 0 || content.seq == SYN {
-            return;
-        }
-        self.lost[leg.flow as usize] += 1;
-        if content.low & packet::RETRANSMISSION == 0 && content.seq < self.first_lost_below[leg.flow as usize]
-        {
-            self.first_lost[leg.flow as usize].push(content.seq);
+        let Some(flow) = data_of(leg, content).map(|flow| flow as usize) else { return };
+        self.lost[flow] += 1;
+        if content.low & packet::RETRANSMISSION == 0 && content.seq < self.first_lost_below[flow] {
+            self.first_lost[flow].push(content.seq);
         }
     }
 
@@ -291,6 +288,11 @@ impl<'r, O: Observer> Wire<'r, O> {
             self.clocks.expect(leg.stage as usize, packet.at);
         }
     }
+}
+
+/// Flow whose data a packet carries on its way over `leg`.
+fn data_of(leg: &Leg, packet: &Content) -> Option<u32> {
+    (leg.ack_size == 0 && packet.seq != SYN).then_some(leg.flow)
 }
 
 pub(crate) fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {

@@ -7,7 +7,7 @@ use firstflight_document::nearest;
 use firstflight_hosts::host::{Host as _, Observe};
 use firstflight_lab::probe::{Probed, Protocol, STACKS, Server, probe};
 use firstflight_lab::{Kernel, LONGEST};
-use firstflight_probe::{End, PathTerms, Reason, Row};
+use firstflight_probe::{End, PathTerms, Reason, Repair, Row, ThirdLost};
 use firstflight_results::Validity;
 use firstflight_scenario::Scenario;
 use firstflight_scenario::build::{self, Flow};
@@ -33,7 +33,8 @@ haproxy-3.4, ngtcp2, quic-go, aioquic, quiche, quiche-pmtud, msquic and s2n-quic
 or in --stacks.
 
 Responses of 9.5 KB to 10 MB leave on connections of their own; rounds, windows and the end of
-start-up are those of 10 MB. Then 300 KB follow 1 MB after silences of 0.2, 1 and 3 s.
+start-up are those of 10 MB. Of one more response of 30 KB the third datagram is lost. Then 300 KB
+follow 1 MB after silences of 0.2, 1 and 3 s.
 
 Examples:
   firstflight lab probe quinn
@@ -171,6 +172,7 @@ fn text(probed: &Probed) -> String {
     out += &silences(row);
     out += "\n";
     out += &transfers(row);
+    out += &row.third_lost.map_or(String::new(), |lost| third_lost(&lost));
     out + "\n" + &lateness(validity)
 }
 
@@ -222,6 +224,17 @@ fn transfers(row: &Row) -> String {
         .map(|transfer| [transfer.bytes.to_string(), format!("{} s", short(transfer.seconds))])
         .collect();
     table([("response, bytes", Right), ("time", Right)], &rows)
+}
+
+fn third_lost(lost: &ThirdLost) -> String {
+    let &ThirdLost { bytes, seconds, datagrams, again, repair } = lost;
+    let repaired = repair.map_or("nothing was sent again for the body".into(), |Repair { by, after_ms }| {
+        format!("repaired by {}, {} ms after the lost one", by.words(), short(after_ms))
+    });
+    format!(
+        "\nThird datagram lost: {bytes} bytes in {} s, {datagrams} datagrams, {again} more than without the loss; {repaired}.\n",
+        short(seconds)
+    )
 }
 
 /// Numbers with equal neighbours together: `10, 22 x 1`.

@@ -1,13 +1,16 @@
 //! `firstflight lab run`: one scenario on real stacks, and in the simulator beside them.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use firstflight::{Host, Run};
 use firstflight_hosts::host::{Observe, Refusal};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_hosts::trace::record::Recording;
-use firstflight_lab::{Controls, Kernel, Quic, STOCK};
+use firstflight_lab::probe::{Protocol, STACKS, Stack};
+use firstflight_lab::{Controls, Kernel, Quic, STOCK, Served};
 use firstflight_report::hosts::{HostRun, page, picture};
 use firstflight_report::{Folder, REPORT_FILE, Vantage, printable, stage_logs, stage_tables_in};
 use firstflight_results::{RunResult, SampleRow, Validity};
@@ -40,20 +43,28 @@ Range: 200 Mbit/s, round trips from 5 ms, 64 connections and 600 s. Between 200 
 count only if they kept their times. QUIC has no such range. `firstflight algorithms --json` lists
 the schemes of each under hosts; schemes that follow a plan run in the simulator only.
 
+Hosts after simulator are servers of stacks, which send by their own settings: the flows say when a
+client asks, and for how much. They must be on the PATH or in --stacks (make stacks).
+
 With several hosts, a table and a JSON object hold the results of all, and with --out a page shows
-the windows of all on one picture.
+the windows of all on one picture. If a server fails, its error is printed after the results of the
+others.
 
 Examples:
   firstflight lab run experiment.toml
   firstflight lab run experiment.toml --host quic
   firstflight lab run experiment.toml --host simulator,kernel,quic --out results
+  firstflight lab run experiment.toml --host simulator,nginx,quic-go
   firstflight lab run experiment.toml --runs 5 --json")]
 pub(super) struct Options {
     /// The scenario file; its flows have profile = "linux"
     scenario: PathBuf,
-    /// Where it runs: the TCP of this machine's kernel, quinn, the simulator; several separated by commas
+    /// Where it runs: the TCP of this machine's kernel, quinn, the simulator, or the server of a stack; several separated by commas
     #[arg(long, value_enum, value_name = "HOST", value_delimiter = ',', default_value = "kernel")]
     host: Vec<HostChoice>,
+    /// Folder of installed stacks, their programs in its folder bin
+    #[arg(long, value_name = "DIR", default_value = "target/stacks")]
+    stacks: PathBuf,
     /// Number of runs, each under its own seed; more than one adds every run and means with 95 % confidence intervals
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 1, value_parser = whole::<u32>(1..=1000))]
     runs: u32,
@@ -78,7 +89,7 @@ pub(super) struct Options {
 }
 
 /// A host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HostChoice {
     /// The TCP of this machine's kernel, in real time.
     Kernel,
@@ -86,13 +97,48 @@ enum HostChoice {
     Quic,
     /// The simulator, in virtual time.
     Simulator,
+    /// The server of a stack of QUIC, in real time.
+    Served(&'static Stack),
+}
+
+/// All hosts: the stacks of QUIC after the hosts of this program.
+static HOSTS: LazyLock<Vec<HostChoice>> = LazyLock::new(|| {
+    let own = [HostChoice::Kernel, HostChoice::Quic, HostChoice::Simulator];
+    // quinn is a part of this program, which runs it in virtual time.
+    let served = STACKS.iter().filter(|stack| stack.protocol == Protocol::Quic && stack.name != "quinn");
+    own.into_iter().chain(served.map(HostChoice::Served)).collect()
+});
+
+impl ValueEnum for HostChoice {
+    fn value_variants<'a>() -> &'a [Self] {
+        &HOSTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Kernel => "The TCP of this machine's kernel, in real time",
+            Self::Quic => "The QUIC stack quinn, in virtual time",
+            Self::Simulator => "The simulator, in virtual time",
+            Self::Served(_) => "A server of this stack of QUIC, in real time",
+        };
+        Some(PossibleValue::new(self.name()).help(help))
+    }
 }
 
 impl HostChoice {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Quic => "quic",
+            Self::Simulator => "simulator",
+            Self::Served(stack) => stack.name,
+        }
+    }
+
     fn vantage(self) -> Vantage<'static> {
         match self {
             Self::Kernel => Vantage { name: "firstflight lab, sender in the Linux kernel", protocol: "TCP" },
-            Self::Quic => Vantage { name: "firstflight lab, sender in quinn", protocol: "QUIC" },
+            Self::Quic | Self::Served(_) => Vantage { name: "firstflight lab, sender in quinn", protocol: "QUIC" },
             Self::Simulator => Vantage::SIMULATOR,
         }
     }
@@ -105,6 +151,9 @@ impl HostChoice {
             }
             Self::Quic => "Registers: those of the scheme after each ACK.",
             Self::Simulator => "Registers: those of the sender after each event.",
+            Self::Served(_) => {
+                "Packets are encrypted: windows are bytes in flight, retransmissions are the datagrams that the network lost, and timeouts are not seen."
+            }
         }
     }
 }
@@ -121,8 +170,18 @@ struct Made {
 pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     let places = &options.host;
     if let Some(twice) = (1..places.len()).find(|&at| places[..at].contains(&places[at])) {
-        let name = places[twice].to_possible_value().map_or(String::new(), |value| value.get_name().into());
+        let name = places[twice].name();
         return Err(wrong_at(option("host", None), format!("{name} is there twice")).into());
+    }
+    let mut servers = vec![];
+    for place in places {
+        let HostChoice::Served(stack) = place else { continue };
+        if options.trace {
+            let why = format!("packets of {} are encrypted; expected kernel, quic or simulator beside it", stack.name);
+            return Err(wrong_at(option("trace", None), why).into());
+        }
+        let server = Served::named(stack.name, &options.stacks);
+        servers.push(server.map_err(|missing| Failure::new(missing.to_string()))?);
     }
     let loaded = scenario(&options.scenario, &Schemes::built_in())?;
     let grid = grid(&options.grid)?;
@@ -134,14 +193,27 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
             HostChoice::Kernel => Controls::check(&loaded.scenario, &observe),
             HostChoice::Quic => Quic.check(&loaded.scenario, &observe).map(drop),
             HostChoice::Simulator => Simulator.check(&loaded.scenario, &observe).map(drop),
+            HostChoice::Served(stack) => served(&servers, stack).check(&loaded.scenario, &observe).map(drop),
         };
         checked.map_err(|refusal| refused(&loaded, refusal, places))?;
     }
     let folder = out.map(Folder::open).transpose()?;
-    let made = places.iter().map(|&place| run_on(place, &loaded, options, &observe));
-    let made: Vec<Made> = made.collect::<Result<_, _>>()?;
+    let (mut made, mut failures) = (vec![], vec![]);
+    for &place in places {
+        match run_on(place, &loaded, options, &observe, &servers) {
+            Ok(one) => made.push(one),
+            // A server is a program of its own, without which the others have their results.
+            Err(Failure::Because(why)) if matches!(place, HostChoice::Served(_)) && places.len() > 1 => {
+                failures.push(why);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if made.is_empty() {
+        return Err(Failure::new(failures.join("\n")));
+    }
     let object = match &made[..] {
-        [only] => json_line(&only.result),
+        [only] if places.len() == 1 => json_line(&only.result),
         all => json_line(&json!({ "hosts": all.iter().map(|made| &made.result).collect::<Vec<_>>() })),
     };
     let written = match folder {
@@ -149,9 +221,18 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
         None => vec![],
     };
     match options.json {
-        true => print(&object),
-        false => show(&text(&made, &written)),
+        true => print(&object)?,
+        false => show(&text(&made, &written))?,
     }
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(failures.join("\n"))),
+    }
+}
+
+/// The server of a stack.
+fn served<'a>(servers: &'a [Served], stack: &Stack) -> &'a Served {
+    servers.iter().find(|server| server.name() == stack.name).expect("every stack of --host has a server")
 }
 
 /// A refusal of one host; with several hosts it names the way out.
@@ -163,19 +244,26 @@ fn refused(loaded: &Loaded, refusal: Refusal, places: &[HostChoice]) -> Failure 
     failed(loaded.places.refuse(&refusal.key, why))
 }
 
-fn run_on(place: HostChoice, loaded: &Loaded, options: &Options, observe: &Observe) -> Result<Made, Failure> {
+fn run_on(
+    place: HostChoice,
+    loaded: &Loaded,
+    options: &Options,
+    observe: &Observe,
+    servers: &[Served],
+) -> Result<Made, Failure> {
     let controls = match place {
         HostChoice::Kernel => Some(
             Controls::of(&loaded.scenario)
                 .map_err(|refusal| failed(loaded.places.refuse(&refusal.key, refusal.why)))?,
         ),
-        HostChoice::Quic | HostChoice::Simulator => None,
+        HostChoice::Quic | HostChoice::Simulator | HostChoice::Served(_) => None,
     };
     let kernel = Kernel { controls: controls.as_ref().map_or(STOCK, Controls::all) };
     let host: &dyn Host = match place {
         HostChoice::Kernel => &kernel,
         HostChoice::Quic => &Quic,
         HostChoice::Simulator => &Simulator,
+        HostChoice::Served(stack) => served(servers, stack),
     };
     let first = options.seed.unwrap_or(loaded.scenario.seed);
     let bar = Bar::new();
@@ -200,7 +288,7 @@ fn write(
         .iter()
         .map(|made| {
             let Made { place, result, samples, notes, .. } = made;
-            HostRun { host: name(*place), result, samples, notes }
+            HostRun { host: place.name(), result, samples, notes }
         })
         .collect();
     let text = std::fs::read_to_string(&options.scenario).unwrap_or_default();
@@ -215,21 +303,13 @@ fn write(
     }
     folder.stage(RUN_FILE, |file| file.write_all(object.as_bytes()))?;
     for Made { place, result, samples, recording, .. } in made {
-        let within = if made.len() > 1 { format!("{}/", name(*place)) } else { String::new() };
+        let within = if made.len() > 1 { format!("{}/", place.name()) } else { String::new() };
         stage_tables_in(&mut folder, &within, result, samples.clone(), env!("CARGO_PKG_VERSION"))?;
         if let Some(recording) = recording {
             stage_logs(&mut folder, &within, recording, place.vantage())?;
         }
     }
     Ok(folder.commit()?)
-}
-
-fn name(place: HostChoice) -> &'static str {
-    match place {
-        HostChoice::Kernel => "kernel",
-        HostChoice::Quic => "quic",
-        HostChoice::Simulator => "simulator",
-    }
 }
 
 fn text(made: &[Made], written: &[PathBuf]) -> String {
@@ -253,10 +333,11 @@ fn ran(place: HostChoice, result: &RunResult) -> Vec<String> {
         HostChoice::Kernel => ("The kernel", ""),
         HostChoice::Quic => ("quinn", " of virtual time"),
         HostChoice::Simulator => ("The simulator", " of virtual time"),
+        HostChoice::Served(stack) => (stack.name, ""),
     };
     let mut out = vec![format!("{who} ran {} s{time}{}.", short(result.simulated_s), seeds(result))];
     // In virtual time nothing is late.
-    if place == HostChoice::Kernel {
+    if matches!(place, HostChoice::Kernel | HostChoice::Served(_)) {
         out.extend(result.every_run().iter().filter_map(|run| run.validity.as_ref()).map(on_time));
     }
     out
@@ -298,7 +379,7 @@ fn comparison(made: &[Made]) -> String {
             rows.push([
                 flow.name.clone(),
                 scheme(flow),
-                name(*place).into(),
+                place.name().into(),
                 flow.completion_s.map_or("-".into(), |s| format!("{} s", short(s))),
                 flow.lost_packets.to_string(),
                 flow.retransmits.to_string(),

@@ -46,6 +46,7 @@ pub(crate) const ALL: &[Case] = &[
     ("three_hosts_share_a_picture", true, three_hosts_share_a_picture),
     ("rounds_follow_their_idle_times", true, rounds_follow_their_idle_times),
     ("each_small_message_takes_a_round_trip", true, each_small_message_takes_a_round_trip),
+    ("the_kernel_loses_the_packet_of_a_number", true, the_kernel_loses_the_packet_of_a_number),
     ("every_queue_carries_a_transfer", true, every_queue_carries_a_transfer),
     ("a_queue_that_marks_ends_start_up_by_a_mark", true, a_queue_that_marks_ends_start_up_by_a_mark),
     ("settings_of_a_flow_reach_the_kernel", true, settings_of_a_flow_reach_the_kernel),
@@ -401,6 +402,22 @@ fn every_queue_carries_a_transfer() {
     let result = scratch.run(&["lab", "run", "run.toml", "--json"]).json();
     let simulated = scratch.run(&["run", "run.toml", "--json"]).json();
     near(&result["flows"][0]["completion_s"], &simulated["flows"][0]["completion_s"]);
+}
+
+fn the_kernel_loses_the_packet_of_a_number() {
+    // 16 segments: a flight of 10, of which the third is lost.
+    let text = |drop: &str| scenario(&format!("{drop}\n[[flow]]\nprofile = \"linux\"\nsize = \"22 KB\"\n"));
+    let flows = |text: &str| [kernel(text), simulated(text)].map(|result| result["flows"][0].clone());
+    for flow in flows(&text("drop = [3]")) {
+        assert_eq!((&flow["lost_packets"], &flow["retransmits"], &flow["timeouts"]), (&1.into(), &1.into(), &0.into()));
+    }
+    // The whole first flight, and the probe of the timeout.
+    let all = "drop = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]";
+    for flow in flows(&text(all)) {
+        assert_eq!(flow["lost_packets"], 11, "{flow}");
+    }
+    let [real, simulated] = flows(&text("drop = [3]"));
+    near(&real["completion_s"], &simulated["completion_s"]);
 }
 
 fn a_queue_that_marks_ends_start_up_by_a_mark() {

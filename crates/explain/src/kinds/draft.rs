@@ -62,6 +62,7 @@ impl Draft {
             queue: Queue::DropTail,
             loss: 0.0,
             loss_burst: 1.0,
+            drop: Arc::default(),
             reorder: None,
             shaper: None,
         };

@@ -40,6 +40,7 @@ impl<'a> Wires<'a> {
                     link.trace.clone_from(&trace);
                     link.shaper = path.shaper.map(bucket);
                     (link.loss, link.loss_burst) = (path.loss, path.loss_burst);
+                    link.drop = Arc::clone(&path.drop);
                     link.lanes = path.reorder.map(lanes);
                 }
                 Self { named: links.len(), links, kind: Kind::Dumbbell(path), packet }
@@ -50,6 +51,7 @@ impl<'a> Wires<'a> {
                     shaper: link.shaper.map(bucket),
                     loss: link.loss,
                     loss_burst: link.loss_burst,
+                    drop: Arc::clone(&link.drop),
                     lanes: link.reorder.map(lanes),
                     ..LinkConfig::new(
                         &link.name,

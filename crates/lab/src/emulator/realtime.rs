@@ -33,6 +33,8 @@ pub(crate) struct Way {
     pub(crate) path: u32,
     /// Whether queues may mark it.
     pub(crate) ecn_capable: bool,
+    /// Number of the connection whose data it carries, if it carries data.
+    pub(crate) data_of: Option<u32>,
 }
 
 /// An observer of the packets of a run, which knows their ways. Times are nanoseconds since the start of the run.
@@ -122,7 +124,7 @@ pub(crate) fn emulate<O: Observer>(
                     *length = read;
                     observer.came(at, &bytes[..read])
                 });
-                let Some((Way { path, ecn_capable }, note)) = way else {
+                let Some((Way { path, ecn_capable, data_of }, note)) = way else {
                     buffers.free.push(buffer);
                     if read.is_none() {
                         break;
@@ -130,7 +132,7 @@ pub(crate) fn emulate<O: Observer>(
                     continue;
                 };
                 let load = Load { buffer, to: 1 - side as u8, note };
-                network.enter(at, Entry { path, size: *length as u32, ecn_capable, load });
+                network.enter(at, Entry { path, size: *length as u32, ecn_capable, data_of, load });
             }
         }
         let now = clock.now().min(config.end.0);

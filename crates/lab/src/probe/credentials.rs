@@ -6,14 +6,14 @@ use rcgen::{KeyPair, generate_simple_self_signed};
 
 /// A self-signed certificate of ECDSA P-256, the usual kind, and its key, both DER.
 #[derive(Debug)]
-pub(super) struct Credentials {
+pub(crate) struct Credentials {
     pub(super) certificate: Vec<u8>,
     pub(super) key: Vec<u8>,
 }
 
 impl Credentials {
     /// New ones.
-    pub(super) fn new() -> Result<Self, String> {
+    pub(crate) fn new() -> Result<Self, String> {
         let signed = generate_simple_self_signed(vec!["localhost".into()])
             .map_err(|error| format!("cannot make a certificate: {error}"))?;
         let key: &KeyPair = &signed.signing_key;

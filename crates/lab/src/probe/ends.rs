@@ -38,6 +38,11 @@ impl Ends {
         Ok(self.socket.local_addr()?.port())
     }
 
+    /// Longest smoothed round trip of the connections.
+    pub(super) fn rtt(&self) -> Duration {
+        self.connections.values().map(Connection::rtt).max().unwrap_or_default()
+    }
+
     /// Begins a connection.
     pub(super) fn connect(&mut self, config: ClientConfig, server: SocketAddr) -> Result<(), String> {
         let connected = self.endpoint.connect(now(), config, server, "localhost");

@@ -6,7 +6,6 @@ use std::io;
 use std::path::Path;
 
 use super::credentials::Credentials;
-use super::{AROUND_SILENCE, SIZES};
 
 /// Folder on which the file system lies for the server.
 const PLACE: &CStr = c"/media";
@@ -18,20 +17,20 @@ pub(super) const FILES: &str = "/media/files";
 /// Standard error of a server.
 pub(super) const COMPLAINTS: &str = "/media/complaints";
 
-/// Gives the calling thread, which must not be the first of the process, the files: certificate and key, and a file of zeros for each
-/// response, whose name is its size in bytes.
-pub(super) fn make(credentials: &Credentials) -> Result<(), String> {
+/// Gives the calling thread, which must not be the first of the process, the files: certificate and key, and a file of zeros of each
+/// of these sizes, whose name is its size in bytes.
+pub(super) fn make(credentials: &Credentials, sizes: &[u64]) -> Result<(), String> {
     mount().map_err(|error| format!("this machine does not grant a file system of its own: {error}"))?;
-    write(credentials).map_err(|error| format!("the files of the server could not be written: {error}"))
+    write(credentials, sizes).map_err(|error| format!("the files of the server could not be written: {error}"))
 }
 
-fn write(credentials: &Credentials) -> io::Result<()> {
+fn write(credentials: &Credentials, sizes: &[u64]) -> io::Result<()> {
     let [certificate, key] = credentials.pem();
     fs::write(CERTIFICATE, certificate)?;
     fs::write(KEY, key)?;
     fs::create_dir(FILES)?;
-    for bytes in SIZES.into_iter().chain(AROUND_SILENCE) {
-        File::create(Path::new(FILES).join(bytes.to_string()))?.set_len(bytes)?;
+    for bytes in sizes {
+        File::create(Path::new(FILES).join(bytes.to_string()))?.set_len(*bytes)?;
     }
     Ok(())
 }

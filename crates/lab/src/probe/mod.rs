@@ -8,7 +8,7 @@ mod ends;
 mod files;
 mod own;
 mod program;
-mod quic;
+pub(crate) mod quic;
 mod server;
 mod stacks;
 mod tcp;
@@ -19,18 +19,18 @@ use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
-use firstflight_probe::{Identity, PathTerms, Response, Row, row};
+use firstflight_probe::{Identity, LOST, PathTerms, Response, Row, row, third_lost};
 use firstflight_results::Validity;
 use firstflight_scenario::{Network, Path, Scenario};
 
-use crate::cable::{Broken, Cable, Passed};
+use crate::cable::{Broken, Cable, Numbered, Passed};
 use crate::clock::Clock;
 use crate::emulator::lateness::invalid;
 use crate::host::ATTEMPTS;
 use crate::realtime::{be_on_time, release_memory};
-use credentials::Credentials;
+pub(crate) use credentials::Credentials;
 pub use server::{Missing, Protocol, Server};
-pub use stacks::STACKS;
+pub use stacks::{STACKS, Stack};
 
 /// Bytes of the responses that are the first one of their connections.
 const SIZES: [u64; 7] = [9_500, 12_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000];
@@ -38,6 +38,8 @@ const SIZES: [u64; 7] = [9_500, 12_000, 30_000, 100_000, 300_000, 1_000_000, 10_
 const SILENCES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(1), Duration::from_secs(3)];
 /// Bytes of the response before a silence, and of the one after it.
 const AROUND_SILENCE: [u64; 2] = [1_000_000, 300_000];
+/// Bytes of the response that loses its third data packet: two flights of a window of ten, so that its time has the window after the loss too.
+const WITH_LOSS: u64 = 30_000;
 
 /// Address of the server, and of the client.
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 87, 0, 1);
@@ -63,19 +65,30 @@ pub struct Probed {
 }
 
 /// A response as its client saw it, times on the clock of the emulator.
-#[derive(Clone, Copy, Debug)]
-struct Fetched {
-    requested: Nanos,
-    finished: Nanos,
+#[derive(Clone, Debug)]
+pub(crate) struct Fetched {
+    pub(crate) requested: Nanos,
+    pub(crate) finished: Nanos,
+    /// Bytes of the body that the client had in order, with their times.
+    pub(crate) progress: Vec<(Nanos, u64)>,
+}
+
+/// What is around a request.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// It is called before the request leaves.
+    pub(crate) asks: &'a dyn Fn(),
+    /// Whether the server has ended, so that the client gives up.
+    pub(crate) over: &'a AtomicBool,
 }
 
 /// A connection of a client to the server under test.
-trait Connection {
+pub(crate) trait Connection {
     /// Port of the client.
     fn port(&self) -> u16;
 
     /// Asks for the file of `bytes`, whose name is that number, and reads it to its end, for at most `limit`.
-    fn fetch(&mut self, bytes: u64, limit: Duration) -> Result<Fetched, String>;
+    fn fetch(&mut self, bytes: u64, limit: Duration, around: Around<'_>) -> Result<Fetched, String>;
 
     /// Asks for nothing for a time.
     fn pause(&mut self, time: Duration) -> Result<(), String>;
@@ -91,6 +104,8 @@ struct Noted {
     fetched: Fetched,
     /// Silence before it.
     silence: Option<Nanos>,
+    /// Whether the path lost its third data packet.
+    loses: bool,
 }
 
 /// Probes `server` across the path of `scenario`, which has one flow; `terms` are its values for the row. A probe that was not on time is
@@ -117,10 +132,7 @@ pub fn probe(scenario: &Scenario, terms: &PathTerms, server: &Server) -> Result<
             Some(why) => reasons.push(why),
         }
     }
-    Err(Broken(format!(
-        "this machine was too busy for real time in {ATTEMPTS} attempts, so there is no result: {}",
-        reasons.join("; ")
-    )))
+    Err(Broken::busy(ATTEMPTS, &reasons))
 }
 
 fn attempt(
@@ -131,18 +143,28 @@ fn attempt(
     let Network::Dumbbell(path) = &scenario.network else {
         return Err(Broken("the scenario has a graph; expected [path], which the probe crosses".into()));
     };
-    let cable = Cable::lay_with(scenario, &[NEAR], &[FAR], true)?;
+    let mut scenario = scenario.clone();
+    if let Network::Dumbbell(path) = &mut scenario.network {
+        path.drop = [LOST].into();
+    }
+    let cable = Cable::lay_with(&scenario, &[NEAR], &[FAR], true)?;
     let stop = AtomicBool::new(false);
     let address = SocketAddrV4::new(NEAR, PORT);
     let noted = thread::scope(|scope| {
         let running = scope.spawn(|| {
-            let ran = cable.near().run(|| server.run(address, credentials, &stop));
+            let ran = cable.near().run(|| server.run(address, &SIZES, credentials, &stop));
             let ran = ran.unwrap_or_else(|need| Err(format!("this machine does not grant {need}")));
             // The client gives up once the server has ended.
             let early = !stop.swap(true, Ordering::Relaxed);
             ran.and(if early { Err("the server ended".into()) } else { Ok(()) })
         });
-        let client = Client { path, protocol: server.protocol(), clock: cable.clock(), stop: &stop };
+        let client = Client {
+            path,
+            protocol: server.protocol(),
+            clock: cable.clock(),
+            numbered: cable.numbered(),
+            stop: &stop,
+        };
         let noted = cable.far().run(|| client.fetch_all());
         let ended = stop.swap(true, Ordering::Relaxed);
         let served = running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -155,8 +177,8 @@ fn attempt(
     });
     let cut = cable.cut_with();
     release_memory();
-    let (validity, passed) = cut?;
-    Ok((noted?, passed, validity))
+    let (emulated, passed) = cut?;
+    Ok((noted?, passed, emulated.validity))
 }
 
 /// The client of an attempt.
@@ -164,6 +186,8 @@ struct Client<'a> {
     path: &'a Path,
     protocol: Protocol,
     clock: Clock,
+    /// Connections whose data has numbers, so that the path loses some.
+    numbered: &'a Numbered,
     /// Whether the server has ended.
     stop: &'a AtomicBool,
 }
@@ -176,21 +200,33 @@ impl Client<'_> {
         let mut noted = vec![];
         for bytes in SIZES {
             let mut connection = self.connect()?;
-            let fetched = connection.fetch(bytes, self.limit(bytes))?;
-            noted.push(Noted { port: connection.port(), bytes, fetched, silence: None });
+            let fetched = connection.fetch(bytes, self.limit(bytes), self.around(&|| {}))?;
+            noted.push(Noted { port: connection.port(), bytes, fetched, silence: None, loses: false });
             self.rest(connection)?;
         }
+        noted.push(self.fetch_with_loss()?);
         for silence in SILENCES {
             let mut connection = self.connect()?;
             let [before, after] = AROUND_SILENCE;
-            connection.fetch(before, self.limit(before))?;
+            connection.fetch(before, self.limit(before), self.around(&|| {}))?;
             connection.pause(silence)?;
-            let fetched = connection.fetch(after, self.limit(after))?;
+            let fetched = connection.fetch(after, self.limit(after), self.around(&|| {}))?;
             let silence = Some(Nanos(silence.as_nanos() as u64));
-            noted.push(Noted { port: connection.port(), bytes: after, fetched, silence });
+            noted.push(Noted { port: connection.port(), bytes: after, fetched, silence, loses: false });
             self.rest(connection)?;
         }
         Ok(noted)
+    }
+
+    /// A response whose third data packet is lost.
+    fn fetch_with_loss(&self) -> Result<Noted, String> {
+        let mut connection = self.connect()?;
+        let (port, bytes) = (connection.port(), WITH_LOSS);
+        self.numbered.open(port, 0);
+        let asks = || self.numbered.ask(port);
+        let fetched = connection.fetch(bytes, self.limit(bytes), self.around(&asks))?;
+        self.rest(connection)?;
+        Ok(Noted { port, bytes, fetched, silence: None, loses: true })
     }
 
     /// Waits until the server answers.
@@ -198,7 +234,7 @@ impl Client<'_> {
         let begun = self.clock.now();
         loop {
             let answered = self.connect().and_then(|mut connection| {
-                let answered = connection.fetch(SIZES[0], ATTEMPT);
+                let answered = connection.fetch(SIZES[0], ATTEMPT, self.around(&|| {}));
                 connection.close();
                 answered
             });
@@ -219,9 +255,13 @@ impl Client<'_> {
     fn connect(&self) -> Result<Box<dyn Connection>, String> {
         let to = SocketAddr::from((NEAR, PORT));
         Ok(match self.protocol {
-            Protocol::Quic => Box::new(quic::Client::connect(FAR, to, self.clock)?),
+            Protocol::Quic => Box::new(quic::Client::connect(FAR, to, self.clock, None)?),
             Protocol::Tcp => Box::new(tcp::Client::connect(to, self.clock)?),
         })
+    }
+
+    fn around<'a>(&'a self, asks: &'a dyn Fn()) -> Around<'a> {
+        Around { asks, over: self.stop }
     }
 
     /// Time after which a response is given up.
@@ -243,7 +283,7 @@ impl Client<'_> {
 /// The row of what was noted.
 fn row_of(identity: Identity, noted: &[Noted], passed: &[Passed]) -> Row {
     let response = |noted: &Noted| {
-        let Noted { port, bytes, fetched: Fetched { requested, finished }, .. } = *noted;
+        let Noted { port, bytes, fetched: Fetched { requested, finished, .. }, .. } = *noted;
         let packets = passed
             .iter()
             .filter(|passed| passed.far_port == port)
@@ -253,7 +293,11 @@ fn row_of(identity: Identity, noted: &[Noted], passed: &[Passed]) -> Row {
         let asks = packets.iter().find(|packet| !packet.from_server).and_then(|packet| packet.arrived);
         Response { bytes, requested, asked: asks.unwrap_or(requested), finished, packets }
     };
-    let first: Vec<_> = noted.iter().filter(|noted| noted.silence.is_none()).map(response).collect();
+    let first = noted.iter().filter(|noted| noted.silence.is_none() && !noted.loses);
+    let first: Vec<_> = first.map(response).collect();
+    let whole = first.iter().find(|response| response.bytes == WITH_LOSS);
+    let lossy = noted.iter().find(|noted| noted.loses).zip(whole);
+    let lost = lossy.and_then(|(noted, whole)| third_lost(&response(noted), &noted.fetched.progress, whole));
     let after: Vec<_> = noted.iter().filter_map(|noted| Some((noted.silence?, response(noted)))).collect();
-    row(identity, &first, &after)
+    Row { third_lost: lost, ..row(identity, &first, &after) }
 }

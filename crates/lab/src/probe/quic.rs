@@ -5,47 +5,67 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
 use quinn_proto::crypto::rustls::{HandshakeData, QuicClientConfig};
-use quinn_proto::{ClientConfig, Connection, Dir, Event, StreamId, TransportConfig};
+use quinn_proto::{ClientConfig, Connection, Dir, Event, StreamId, TransportConfig, VarInt};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 
-use super::Fetched;
+use super::{Around, Fetched};
 use super::ends::{Ends, now, within};
 use crate::clock::Clock;
 
 /// Bytes that the client takes on a stream, and on the connection.
 const STREAM_WINDOW: u32 = 16 << 20;
 const WINDOW: u32 = 32 << 20;
+/// Time after which a client looks whether its server has ended.
+const LOOK: Duration = Duration::from_millis(50);
 /// Protocols in the order in which the client likes them.
 const HTTP3: &[u8] = b"h3";
 const LINE: &[u8] = b"hq-interop";
 
 /// A client with one connection.
-pub(super) struct Client {
+pub(crate) struct Client {
     ends: Ends,
     port: u16,
     clock: Clock,
+    /// Time of the newest request, and bytes of its response so far.
+    noted: (Option<Nanos>, Vec<(Nanos, u64)>),
     /// Whether the control stream of HTTP/3 is open.
     control: bool,
 }
 
 impl Client {
-    /// Begins a connection from `from` to `to`.
-    pub(super) fn connect(from: Ipv4Addr, to: SocketAddr, clock: Clock) -> Result<Self, String> {
+    /// Begins a connection from `from` to `to`, which takes `window` bytes on a stream, or those of a probe.
+    pub(crate) fn connect(
+        from: Ipv4Addr,
+        to: SocketAddr,
+        clock: Clock,
+        window: Option<u64>,
+    ) -> Result<Self, String> {
         let mut ends = Ends::open((from, 0), None).map_err(|error| error.to_string())?;
         let port = ends.port().map_err(|error| error.to_string())?;
-        ends.connect(config()?, to)?;
-        Ok(Self { ends, port, clock, control: false })
+        ends.connect(config(window)?, to)?;
+        Ok(Self { ends, port, clock, noted: (None, vec![]), control: false })
+    }
+
+    /// Time of the newest request, if it was made, and bytes of its response that were there in order, with their times.
+    pub(crate) fn noted(&mut self) -> (Option<Nanos>, Vec<(Nanos, u64)>) {
+        core::mem::take(&mut self.noted)
+    }
+
+    /// Round trip that the client measured, smoothed.
+    pub(crate) fn rtt(&self) -> Duration {
+        self.ends.rtt()
     }
 }
 
-fn config() -> Result<ClientConfig, String> {
+fn config(window: Option<u64>) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -56,9 +76,13 @@ fn config() -> Result<ClientConfig, String> {
         .with_no_client_auth();
     tls.alpn_protocols = vec![HTTP3.to_vec(), LINE.to_vec()];
     let tls = QuicClientConfig::try_from(tls).map_err(|error| error.to_string())?;
+    let stream = match window {
+        Some(bytes) => VarInt::from_u64(bytes).map_err(|error| error.to_string())?,
+        None => STREAM_WINDOW.into(),
+    };
     let mut transport = TransportConfig::default();
     transport
-        .stream_receive_window(STREAM_WINDOW.into())
+        .stream_receive_window(stream)
         .receive_window(WINDOW.into())
         // The client sends no probes of its own.
         .mtu_discovery_config(None)
@@ -95,11 +119,12 @@ impl super::Connection for Client {
         self.port
     }
 
-    fn fetch(&mut self, bytes: u64, limit: Duration) -> Result<Fetched, String> {
+    fn fetch(&mut self, bytes: u64, limit: Duration, around: Around<'_>) -> Result<Fetched, String> {
         let until = within(limit);
         let mut closed = None;
         let mut asked: Option<(StreamId, Body)> = None;
-        let (mut requested, mut finished) = (Nanos::ZERO, None);
+        let mut finished = None;
+        self.noted = (None, vec![]);
         let finished = loop {
             if now() >= until {
                 let state = match &asked {
@@ -108,7 +133,10 @@ impl super::Connection for Client {
                 };
                 return Err(format!("a response took more than {} s: {state}", limit.as_secs()));
             }
-            let (clock, control) = (self.clock, &mut self.control);
+            if around.over.load(Ordering::Relaxed) {
+                return Err("the server ended".into());
+            }
+            let (clock, control, noted) = (self.clock, &mut self.control, &mut self.noted);
             let acted = self.ends.act(|_, connection| {
                 while let Some(event) = connection.poll() {
                     if let Event::ConnectionLost { reason } = event {
@@ -116,13 +144,18 @@ impl super::Connection for Client {
                     }
                 }
                 if asked.is_none() && !connection.is_handshaking() && closed.is_none() {
-                    requested = Nanos(clock.now());
+                    noted.0 = Some(Nanos(clock.now()));
+                    (around.asks)();
                     asked = ask(connection, bytes, control);
                 }
-                if let Some((stream, body)) = &mut asked
-                    && read(connection, *stream, body)
-                {
-                    finished = Some(Nanos(clock.now()));
+                if let Some((stream, body)) = &mut asked {
+                    let before = body.bytes();
+                    let ended = read(connection, *stream, body);
+                    let at = Nanos(clock.now());
+                    if body.bytes() > before {
+                        noted.1.push((at, body.bytes()));
+                    }
+                    finished = ended.then_some(at);
                 }
             });
             acted.map_err(|error| error.to_string())?;
@@ -132,11 +165,14 @@ impl super::Connection for Client {
             if let Some(finished) = finished {
                 break finished;
             }
-            self.ends.wait(until).map_err(|error| error.to_string())?;
+            self.ends.wait(until.min(within(LOOK))).map_err(|error| error.to_string())?;
         };
         let body = asked.map_or(0, |(_, body)| body.bytes());
         match body == bytes {
-            true => Ok(Fetched { requested, finished }),
+            true => {
+                let (requested, progress) = self.noted.clone();
+                Ok(Fetched { requested: requested.unwrap_or(finished), finished, progress })
+            }
             false => Err(format!("the response to /{bytes} has {body} bytes; expected {bytes}")),
         }
     }

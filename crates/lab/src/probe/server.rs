@@ -117,10 +117,11 @@ impl Server {
         self.protocol
     }
 
-    /// Serves at `at` in the network of the calling thread until `stop`.
-    pub(super) fn run(
+    /// Serves files of these sizes at `at` in the network of the calling thread until `stop`.
+    pub(crate) fn run(
         &self,
         at: SocketAddrV4,
+        sizes: &[u64],
         credentials: &Credentials,
         stop: &AtomicBool,
     ) -> Result<(), String> {
@@ -128,7 +129,7 @@ impl Server {
             How::Quinn => own::quinn(at, credentials, stop, PRIORITY),
             How::Tcp => own::tcp(at, stop, PRIORITY),
             How::Program { words, environment } => {
-                files::make(credentials)?;
+                files::make(credentials, sizes)?;
                 let values = [
                     ("ADDRESS", at.ip().to_string()),
                     ("PORT", at.port().to_string()),

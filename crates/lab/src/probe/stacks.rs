@@ -3,7 +3,7 @@
 use super::server::Protocol;
 
 /// A stack.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
     /// Its name.
     pub name: &'static str,
@@ -13,7 +13,7 @@ pub struct Stack {
 }
 
 /// How a stack is started.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
     /// quinn within this program.
     Quinn,

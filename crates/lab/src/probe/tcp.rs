@@ -2,15 +2,18 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use firstflight_contract::Nanos;
 
-use super::Fetched;
+use super::{Around, Fetched};
 use super::ends::{now, within};
 use crate::clock::Clock;
 
+/// Time after which a client looks whether its server has ended.
+const LOOK: Duration = Duration::from_millis(50);
 /// Most bytes of the header of a response.
 const MOST_HEADER: usize = 16 << 10;
 
@@ -37,10 +40,12 @@ impl super::Connection for Client {
         self.port
     }
 
-    fn fetch(&mut self, bytes: u64, limit: Duration) -> Result<Fetched, String> {
+    fn fetch(&mut self, bytes: u64, limit: Duration, around: Around<'_>) -> Result<Fetched, String> {
         let until = within(limit);
         let request = format!("GET /{bytes} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         let requested = Nanos(self.clock.now());
+        (around.asks)();
+        let mut progress = vec![];
         self.stream.write_all(request.as_bytes()).map_err(|error| error.to_string())?;
         let mut buffer = vec![0; 256 << 10];
         let (mut header, mut left) = (vec![], None);
@@ -49,7 +54,10 @@ impl super::Connection for Client {
             if time.is_zero() {
                 return Err(format!("a response of {bytes} bytes took more than {} s", limit.as_secs()));
             }
-            self.stream.set_read_timeout(Some(time)).map_err(|error| error.to_string())?;
+            if around.over.load(Ordering::Relaxed) {
+                return Err("the server ended".into());
+            }
+            self.stream.set_read_timeout(Some(time.min(LOOK))).map_err(|error| error.to_string())?;
             let read = match self.stream.read(&mut buffer) {
                 Ok(0) => return Err(format!("the connection was closed within the response to /{bytes}")),
                 Ok(read) => read,
@@ -58,7 +66,7 @@ impl super::Connection for Client {
                 }
                 Err(error) => return Err(error.to_string()),
             };
-            left = Some(match left {
+            let rest = match left {
                 Some(left) => body(left, read as u64)?,
                 None => {
                     header.extend_from_slice(&buffer[..read]);
@@ -74,9 +82,11 @@ impl super::Connection for Client {
                     }
                     body(length, (header.len() - end - 4) as u64)?
                 }
-            });
+            };
+            progress.push((Nanos(self.clock.now()), bytes - rest));
+            left = Some(rest);
         }
-        Ok(Fetched { requested, finished: Nanos(self.clock.now()) })
+        Ok(Fetched { requested, finished: Nanos(self.clock.now()), progress })
     }
 
     fn pause(&mut self, time: Duration) -> Result<(), String> {

@@ -9,6 +9,7 @@ use firstflight_document::seconds::Seconds;
 use firstflight_host::replay::{Event, Record};
 use firstflight_hosts::host::Refusal;
 use firstflight_hosts::trace::record::{self, FlowRecording, Metrics};
+use firstflight_probe::LEAST;
 use firstflight_quic::Log;
 use firstflight_quic::transfer::{Credentials, Datagram, EcnCodepoint, Peer, Served, Settings};
 use firstflight_results::SampleRow;
@@ -125,15 +126,17 @@ impl Flow {
         self.server.on_time(at);
     }
 
-    /// The next datagram that a side sends.
-    pub(super) fn transmit(&mut self, now: u64) -> Option<(Side, Datagram)> {
+    /// The next datagram that a side sends, and whether it counts as data of the flow.
+    pub(super) fn transmit(&mut self, now: u64) -> Option<(Side, Datagram, bool)> {
         if let Some(datagram) = self.server.transmit() {
             if datagram.contents.len() >= usize::from(SMALLEST) {
                 self.sent.push(now);
             }
-            return Some((Side::Server, datagram));
+            let asked = self.server.requested_at().is_some() || !self.server.served().is_empty();
+            let is_data = asked && datagram.contents.len() >= LEAST as usize;
+            return Some((Side::Server, datagram, is_data));
         }
-        self.client.transmit().map(|datagram| (Side::Client, datagram))
+        self.client.transmit().map(|datagram| (Side::Client, datagram, false))
     }
 
     /// A datagram arrived at the other side.

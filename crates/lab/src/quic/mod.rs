@@ -158,12 +158,13 @@ fn exchange(built: &Built, flows: &mut [Flow], network: &mut Network<u32>) -> Re
             if flow.due().is_some_and(|due| due <= now) {
                 flow.on_time(now);
             }
-            while let Some((side, datagram)) = flow.transmit(now) {
+            while let Some((side, datagram, is_data)) = flow.transmit(now) {
                 let path = 2 * number as u32 + u32::from(side == Side::Client);
                 let size = datagram.contents.len() as u32 + HEADERS;
                 let ecn_capable = datagram.ecn.is_some();
+                let data_of = is_data.then_some(number as u32);
                 let load = post.put(Letter { flow: number, side, left_at: now, datagram });
-                network.enter(now, Entry { path, size, ecn_capable, load });
+                network.enter(now, Entry { path, size, ecn_capable, data_of, load });
             }
         }
     }

@@ -147,7 +147,9 @@ impl Observer for Watch {
             }
         };
         let path = 2 * number as u32 + u32::from(matches!(note, Note::Ack(..)));
-        Some((Way { path, ecn_capable: header.ecn_capable }, note))
+        let is_data = matches!(note, Note::Data(..)) && header.length > 0;
+        let data_of = is_data.then_some(number as u32);
+        Some((Way { path, ecn_capable: header.ecn_capable, data_of }, note))
     }
 
     fn went(&mut self, at: u64, note: Note) {

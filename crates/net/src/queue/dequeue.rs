@@ -12,6 +12,8 @@ pub struct Item<T> {
     pub size: u32,
     /// Flow number: one for all packets of one direction of one connection.
     pub flow: u32,
+    /// Number of the connection whose data it carries, if it carries data.
+    pub data_of: Option<u32>,
     /// Whether the packet may be marked instead of dropped.
     pub ecn_capable: bool,
     /// Whether the sender prefers this packet to be dropped before others.

@@ -59,6 +59,8 @@ pub mod kind {
         Flag,
         /// A whole number.
         Whole,
+        /// Whole numbers: an array or a `Vec`.
+        Numbers,
         /// A whole number or `"unlimited"`.
         Count,
         /// A number without unit.
@@ -205,6 +207,18 @@ macro_rules! several {
 }
 
 several!(Names, Startup);
+
+impl<T: ValueOf<kind::Whole>, const N: usize> ValueOf<kind::Numbers> for [T; N] {
+    fn given(self) -> Given {
+        Given(Value::array(self.map(|one| one.given().0)))
+    }
+}
+
+impl<T: ValueOf<kind::Whole>> ValueOf<kind::Numbers> for Vec<T> {
+    fn given(self) -> Given {
+        Given(Value::array(self.into_iter().map(|one| one.given().0)))
+    }
+}
 
 impl<T> ValueOf<kind::Word<T>> for &str {
     fn given(self) -> Given {

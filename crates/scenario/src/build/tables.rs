@@ -106,6 +106,8 @@ table! {
         shaper: kind::Shaper;
         /// Random loss, each direction; default 0.
         loss: kind::Loss;
+        /// Numbers of the packets with data of each flow that are lost, ascending.
+        drop: kind::Numbers;
         /// Packets that take longer, so that others overtake them, each direction.
         reorder: kind::Reorder;
         /// Rate of each flow's access links; default 10 times the bottleneck rate.
@@ -362,6 +364,8 @@ table! {
         shaper: kind::Shaper;
         /// Random loss; default 0.
         loss: kind::Loss;
+        /// Numbers of the packets with data of each flow that are lost, ascending.
+        drop: kind::Numbers;
         /// Packets that take longer, so that others overtake them.
         reorder: kind::Reorder;
     }

@@ -37,6 +37,7 @@ pub static PATH: Section = Section {
             "token bucket for which the packets of the queue wait, each direction",
         ),
         optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts, each direction"),
+        optional("drop", DROP_KIND, "none", DROP),
         optional(
             "reorder",
             Kind::Table(&REORDER),
@@ -114,6 +115,10 @@ pub static LOSS: Section = Section {
         ),
     ],
 };
+
+/// Losses by number.
+pub(crate) const DROP_KIND: Kind = Kind::List(&Kind::Integer { min: 1, max: limits::SEGMENTS });
+const DROP: &str = "numbers of the packets of each flow that are lost: its packets with data count from 1, retransmissions too; see below";
 
 /// Reordering.
 pub static REORDER: Section = Section {
@@ -194,6 +199,7 @@ pub static LINK: Section = Section {
             "token bucket for which the packets of the queue wait",
         ),
         optional("loss", LOSS_KIND, "0", "independent per-packet loss, or loss in bursts"),
+        optional("drop", DROP_KIND, "none", DROP),
         optional(
             "reorder",
             Kind::Table(&REORDER),

@@ -1,5 +1,7 @@
 //! Networks: links, nodes and buffers.
 
+use std::sync::Arc;
+
 use firstflight_contract::{Nanos, Rate};
 
 use super::{Queue, Reorder, Shaper};
@@ -33,6 +35,8 @@ pub struct Path {
     pub loss: f64,
     /// Mean number of packets in a run of such losses; 1 for independent losses.
     pub loss_burst: f64,
+    /// Numbers of the packets with data of each flow that are lost, ascending; empty if none.
+    pub drop: Arc<[u32]>,
     /// Overtaking among the packets behind the line, if any.
     pub reorder: Option<Reorder>,
     /// Rate of each flow's own access links.
@@ -117,6 +121,8 @@ pub struct Link {
     pub loss: f64,
     /// Mean number of packets in a run of such losses; 1 for independent losses.
     pub loss_burst: f64,
+    /// Numbers of the packets with data of each flow that are lost, ascending; empty if none.
+    pub drop: Arc<[u32]>,
     /// Overtaking among the packets behind the line, if any.
     pub reorder: Option<Reorder>,
 }

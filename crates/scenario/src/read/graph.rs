@@ -1,6 +1,6 @@
 //! Graphs that the file lists: nodes, links, and names of nodes in flows.
 
-use super::hop::{access, hop, reorder, shaper, supply};
+use super::hop::{access, drops, hop, reorder, shaper, supply};
 use super::values;
 use crate::format;
 use crate::limits;
@@ -68,6 +68,7 @@ fn link(table: &Table<'_>, packet: Packet, nodes: &[&str], links: &mut Vec<Link>
         queue: hop.queue,
         loss: hop.loss,
         loss_burst: hop.loss_burst,
+        drop: drops(table)?,
         reorder: reorder(table)?,
     };
     if both {

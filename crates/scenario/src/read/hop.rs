@@ -1,5 +1,7 @@
 //! Settings that a bottleneck, a hop of a parking lot and a link share: rate, buffer, queue, loss, overtaking.
 
+use std::sync::Arc;
+
 use firstflight_contract::Rate;
 use firstflight_net::settings::{Conflict, Field, Key, Needed};
 
@@ -67,6 +69,25 @@ fn loss(item: &Item<'_>) -> Result<(f64, f64), Error> {
     let table = item.table(&format::LOSS)?;
     let (mean, item) = (table.need("mean")?.number()?, table.need("burst")?);
     Ok((mean, burst(&item, mean, "losses")?))
+}
+
+/// Numbers of the packets that are lost; none if the table states none.
+pub(super) fn drops(table: &Table<'_>) -> Result<Arc<[u32]>, Error> {
+    let Some(item) = table.get("drop") else { return Ok(Arc::default()) };
+    let elements = item.elements()?;
+    let expected = format!("1 to {} ascending numbers", limits::DROPS);
+    if elements.is_empty() || elements.len() > limits::DROPS {
+        return Err(item.invalid(format!("{} numbers", elements.len())).expecting(expected));
+    }
+    let mut numbers: Vec<u32> = vec![];
+    for element in elements {
+        let number = element.integer()? as u32;
+        if let Some(&before) = numbers.last().filter(|before| **before >= number) {
+            return Err(element.invalid(format!("not above {before}, the number before it")).expecting(expected));
+        }
+        numbers.push(number);
+    }
+    Ok(numbers.into())
 }
 
 /// Mean length of the runs of packets that are chosen with probability `mean`.

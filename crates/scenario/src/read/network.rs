@@ -1,7 +1,7 @@
 //! The network: a dumbbell, a graph that the file lists, or a generated graph.
 
 use super::graph::graph_of;
-use super::hop::{access, hop, reorder, shaper, supply};
+use super::hop::{access, drops, hop, reorder, shaper, supply};
 use super::topology::{self, Traffic};
 use crate::format;
 use crate::model::{Network, Packet, Path};
@@ -42,6 +42,7 @@ fn dumbbell(table: &Table<'_>, packet: Packet) -> Result<Path, Error> {
         queue: hop.queue,
         loss: hop.loss,
         loss_burst: hop.loss_burst,
+        drop: drops(table)?,
         reorder: reorder(table)?,
         access_rate: access(table, fastest)?,
     })

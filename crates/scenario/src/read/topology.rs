@@ -1,6 +1,7 @@
 //! `[topology]`: generated and imported graphs, and their traffic.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use firstflight_contract::{Nanos, Rate};
 
@@ -82,6 +83,7 @@ fn parking_lot<'a>(table: &Table<'a>, packet: Packet) -> Result<(Graph, Traffic<
         shaper: None,
         loss: shared.loss,
         loss_burst: shared.loss_burst,
+        drop: Arc::default(),
         reorder: None,
     });
     let graph = Graph { nodes, links: links.collect() };
@@ -118,6 +120,7 @@ impl Builder {
                 shaper: None,
                 loss: hop.loss,
                 loss_burst: hop.loss_burst,
+                drop: Arc::default(),
                 reorder: None,
             });
         }

@@ -92,7 +92,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         4,
         "rat = \"40 Mbit/s\"",
-        "base.toml:4:1: path.rat = \"40 Mbit/s\": no such key; expected one of: rate, trace, rtt, buffer, queue, shaper, loss, reorder, access_rate; did you mean \"rate\"?",
+        "base.toml:4:1: path.rat = \"40 Mbit/s\": no such key; expected one of: rate, trace, rtt, buffer, queue, shaper, loss, drop, reorder, access_rate; did you mean \"rate\"?",
     ),
     (4, "rate = \"40 Mbit/s", "base.toml:4:18: not TOML: invalid basic string, expected `\"`"),
     (4, "rate = \"1 Mbit/s\"\nrate = \"1 Mbit/s\"", "base.toml:5:1: not TOML: duplicate key"),
@@ -210,6 +210,36 @@ pub(crate) const CASES: &[Case] = &[
         6,
         "buffer = \"500 packets\"\nshaper = { rate = \"8 Mbit/s\", burst = \"999 B\" }",
         "base.toml:7:39: path.shaper.burst = \"999 B\": less than one packet of 1000 bytes, so none would pass; expected at least \"1 KB\"",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\ndrop = [3, 0]",
+        "base.toml:7:12: path.drop[1] = 0: out of range; expected a whole number from 1 to 4294967294",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\ndrop = [-3]",
+        "base.toml:7:9: path.drop[0] = -3: out of range; expected a whole number from 1 to 4294967294",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\ndrop = [3, 7, 3]",
+        "base.toml:7:15: path.drop[2] = 3: not above 7, the number before it; expected 1 to 1000 ascending numbers",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\ndrop = [3, 3]",
+        "base.toml:7:12: path.drop[1] = 3: not above 3, the number before it; expected 1 to 1000 ascending numbers",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\ndrop = []",
+        "base.toml:7:8: path.drop = []: 0 numbers; expected 1 to 1000 ascending numbers",
+    ),
+    (
+        6,
+        "buffer = \"500 packets\"\ndrop = 3",
+        "base.toml:7:8: path.drop = 3: this is a number; expected an array of at least one, each a whole number from 1 to 4294967294",
     ),
     (
         6,

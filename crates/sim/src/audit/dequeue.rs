@@ -155,7 +155,7 @@ impl Replay<'_> {
                     findings.expect(self.is_next(place), Rule::Order, at, || {
                         format!("{packet:?} leaves {} before its turn", self.config.name)
                     });
-                    self.transmit(at, since, packet.size, passage, findings);
+                    self.transmit((at, &packet, passage), since, findings);
                 }
                 self.waiting.remove(place);
             }
@@ -177,8 +177,13 @@ impl Replay<'_> {
         }
     }
 
-    fn transmit(&mut self, at: u64, since: u64, size: u32, passage: Passage, findings: &mut Findings) {
-        let name = &self.config.name;
+    fn transmit(
+        &mut self,
+        (at, packet, passage): (u64, &Seen, Passage),
+        since: u64,
+        findings: &mut Findings,
+    ) {
+        let (name, size) = (&self.config.name, packet.size);
         // A link must not idle while packets wait, nor start before the last transmission ends.
         let start = self.free_at.max(self.ready_at);
         let latest = self.latest.max(self.ready_at);
@@ -196,14 +201,8 @@ impl Replay<'_> {
         findings.expect(ends.contains(&finish), Rule::Capacity, at, || {
             format!("{name} sends {size} bytes from {at} ns until {finish} ns, expected until {due} ns")
         });
-        findings.expect(
-            passage != Passage::LostOnWire || self.config.loss > 0.0,
-            Rule::Conservation,
-            at,
-            || format!("{name} loses a packet on a wire without loss"),
-        );
         self.free_at = finish;
-        self.counts.transmitted(at <= self.end, size, passage);
+        self.counts.transmitted(self.config, (at, packet, passage), at <= self.end, findings);
     }
 
     fn finish(&self, findings: &mut Findings) {

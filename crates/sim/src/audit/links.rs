@@ -2,6 +2,8 @@
 
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
+use crate::observe::{Kind, Seen};
+use crate::wire::SYN;
 use firstflight_contract::Sum;
 use firstflight_net::link::Passage;
 use firstflight_net::queue::Room;
@@ -9,7 +11,7 @@ use firstflight_net::queue::red::RedConfig;
 use firstflight_net::rate_trace::{RateTrace, TracePlayer};
 use firstflight_net::serialisation::LATEST;
 use firstflight_net::token_bucket::BucketConfig;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -135,11 +137,36 @@ pub(super) struct Counts {
     pub(super) drops: u64,
     pub(super) wire_losses: u64,
     pub(super) marks: u64,
+    /// Packets with data of each flow.
+    data: BTreeMap<u32, u32>,
 }
 
 impl Counts {
-    /// Counts a transmission of `size` bytes that begins `in_time`, or later.
-    pub(super) fn transmitted(&mut self, in_time: bool, size: u32, passage: Passage) {
+    /// Counts the transmission of `packet` at `at`, which begins `in_time`, or later.
+    pub(super) fn transmitted(
+        &mut self,
+        config: &LinkConfig,
+        (at, packet, passage): (u64, &Seen, Passage),
+        in_time: bool,
+        findings: &mut Findings,
+    ) {
+        let size = packet.size;
+        let number = match packet.kind == Kind::Data && packet.seq != SYN {
+            true => {
+                let number = self.data.entry(packet.flow).or_default();
+                *number += 1;
+                *number
+            }
+            false => 0,
+        };
+        let (name, lost) = (&config.name, passage == Passage::LostOnWire);
+        let stated = config.drop.contains(&number);
+        findings.expect(!lost || stated || config.loss > 0.0, Rule::Conservation, at, || {
+            format!("{name} loses a packet on a wire without loss")
+        });
+        findings.expect(lost || !stated, Rule::Conservation, at, || {
+            format!("{name} passes packet {number} of flow {}, which its scenario drops", packet.flow)
+        });
         if in_time {
             self.packets += 1;
             self.bytes += u64::from(size);
@@ -147,7 +174,7 @@ impl Counts {
             self.later_packets += 1;
             self.later_bytes += u64::from(size);
         }
-        self.wire_losses += u64::from(passage == Passage::LostOnWire);
+        self.wire_losses += u64::from(lost);
         self.marks += u64::from(matches!(passage, Passage::Marked(_)));
     }
 }
@@ -173,7 +200,7 @@ pub(super) fn replay(network: &Network, end: u64, log: &[Event], findings: &mut 
         if let Event::Offered { at, link, packet, passage } = *event {
             let config = &network.links[link as usize];
             if !config.queue.decides_at_dequeue() {
-                links[link as usize].offer(config, (at, packet.size, passage), end, findings);
+                links[link as usize].offer(config, (at, &packet, passage), end, findings);
             }
         }
     }
@@ -215,11 +242,11 @@ impl Replay {
     fn offer(
         &mut self,
         config: &LinkConfig,
-        (at, size, passage): (u64, u32, Passage),
+        (at, packet, passage): (u64, &Seen, Passage),
         end: u64,
         findings: &mut Findings,
     ) {
-        let name = &config.name;
+        let (name, size) = (&config.name, packet.size);
         findings.expect(at >= self.offered_at, Rule::Order, at, || {
             format!("{name} is offered a packet before the last one, at {} ns", self.offered_at)
         });
@@ -256,10 +283,8 @@ impl Replay {
         });
         self.free_at = finish;
         // Of the packets whose transmission begins at the last instant, those that waited are still in the queue.
-        self.counts.transmitted(start < end || start == end && at == end, size, passage);
-        findings.expect(passage != Passage::LostOnWire || config.loss > 0.0, Rule::Conservation, at, || {
-            format!("{name} loses a packet on a wire without loss")
-        });
+        let in_time = start < end || start == end && at == end;
+        self.counts.transmitted(config, (at, packet, passage), in_time, findings);
         if latest_start > at {
             self.waiting.push(Transmission { earliest: start, latest: latest_start, size });
         }
