@@ -89,7 +89,8 @@ fn the_third_of_ten_packets_is_lost_and_the_times_are_those_counted_by_hand() {
     // ACK covers all.
     let repaired = 56.2 + 50.048 + 51.2 + 50.048;
     for (flow, queue) in [("", ""), ("direction = \"reverse\"", ""), ("", "queue = \"codel\"")] {
-        for (drop, expected, lost) in [("", whole, 0), ("drop = [3]", repaired, 1), ("drop = [11]", whole, 0)] {
+        for (drop, expected, lost) in [("", whole, 0), ("drop = [3]", repaired, 1), ("drop = [11]", whole, 0)]
+        {
             let run = ten_packets(&format!("{drop}\n{queue}"), flow);
             let flow = &run.flows[0];
             let took = flow.completion_s.expect("it ends") * 1e3;

@@ -368,7 +368,8 @@ fn refused((key, why): (&'static str, String)) -> Refusal {
 /// Refuses the first key of the top level and of the network whose value the stack does not run.
 pub(crate) fn of_network(stack: RealStack, scenario: &Scenario) -> Result<(), Refusal> {
     of_scenario(stack, scenario).map_err(refused)?;
-    match &scenario.network {        Network::Dumbbell(path) => of_path(stack, path).map_err(refused)?,
+    match &scenario.network {
+        Network::Dumbbell(path) => of_path(stack, path).map_err(refused)?,
         Network::Graph(Graph { nodes: _, links }) => {
             links.iter().try_for_each(|link| of_link(stack, link)).map_err(refused)?;
         }

@@ -2,8 +2,8 @@
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use etherparse::{IpNumber, Ipv4HeaderSlice};
@@ -38,7 +38,7 @@ pub struct Cable {
     over: Arc<AtomicBool>,
     numbered: Arc<Numbered>,
     clock: Clock,
-    emulator: JoinHandle<io::Result<(Emulated, Vec<Passed>)>>,
+    emulator: JoinHandle<io::Result<(Emulated, Vec<Passed>, [Tun; 2])>>,
     _turn: Turn,
 }
 
@@ -202,7 +202,8 @@ impl Slack {
             let start = Arc::clone(&start);
             thread::Builder::new().name("cable".to_owned()).spawn(move || {
                 let emulated = emulate(&config, [&tuns[0], &tuns[1]], &start, &mut signs)?;
-                Ok((emulated, signs.passed.unwrap_or_default()))
+                // The devices stay until the cable is cut.
+                Ok((emulated, signs.passed.unwrap_or_default(), tuns))
             })?
         };
         start.when_ready(1, LEAD);
@@ -270,7 +271,7 @@ impl Cable {
     /// The same, with the packets of a cable that notes them, in the order in which they entered.
     pub(crate) fn cut_with(self) -> Result<(Emulated, Vec<Passed>), Broken> {
         self.over.store(true, Ordering::Relaxed);
-        let (emulated, passed) =
+        let (emulated, passed, _) =
             self.emulator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         Ok((emulated, passed))
     }
@@ -306,7 +307,8 @@ impl Observer for Signs {
         let (path, ecn_capable) = (u32::from(!to_far), header.ecn().value() != 0);
         let mut way = Way { path, ecn_capable, data_of: None };
         let mut note = Note { place: None, asks: None };
-        if let (Some(passed), Some((far_port, bytes))) = (&mut self.passed, payload(&header, packet, to_far)) {
+        if let (Some(passed), Some((far_port, bytes))) = (&mut self.passed, payload(&header, packet, to_far))
+        {
             let packet = Packet { from_server: to_far, left: Nanos(at), arrived: None, bytes };
             if let Some((flow, asked)) = self.numbered.flow(far_port) {
                 way.path += 2 * flow;
@@ -396,6 +398,7 @@ mod tests {
     fn data_has_a_number_once_the_request_has_arrived() {
         let at = |host, port| SocketAddrV4::new([10, 87, 0, host].into(), port);
         let (near, far) = (at(1, 443), at(2, 50_000));
+        const FULL: usize = LEAST as usize;
         let numbered = Arc::new(Numbered::default());
         let mut signs = Signs {
             far: vec![*far.ip()],
@@ -407,14 +410,14 @@ mod tests {
         let segment = |length| Segment { length, ..Segment::default() };
         let mut send = |from, to, length| signs.came(5, &segment(length).packet(from, to)).expect("a way");
         let data = |way: Way| way.data_of;
-        assert_eq!(data(send(near, far, LEAST).0), None);
+        assert_eq!(data(send(near, far, FULL).0), None);
         numbered.open(far.port(), 7);
-        let (way, _) = send(near, far, LEAST);
+        let (way, _) = send(near, far, FULL);
         assert_eq!((way.path, data(way)), (14, None));
         numbered.ask(far.port());
-        assert_eq!(data(send(near, far, LEAST).0), None);
+        assert_eq!(data(send(near, far, FULL).0), None);
         let (_, request) = send(far, near, 30);
-        assert_eq!((request.asks, data(send(near, far, LEAST).0)), (Some(50_000), None));
+        assert_eq!((request.asks, data(send(near, far, FULL).0)), (Some(50_000), None));
         // A request that is lost leaves again.
         signs.lost(request);
         let mut send = |from, to, length| signs.came(5, &segment(length).packet(from, to)).expect("a way");
@@ -422,9 +425,9 @@ mod tests {
         assert_eq!(request.asks, Some(50_000));
         signs.went(6, request);
         let mut send = |from, to, length| signs.came(5, &segment(length).packet(from, to)).expect("a way");
-        assert_eq!(data(send(near, far, LEAST).0), Some(7));
-        assert_eq!(data(send(near, far, LEAST - 1).0), None);
-        assert_eq!(data(send(near, at(2, 50_001), LEAST).0), None);
+        assert_eq!(data(send(near, far, FULL).0), Some(7));
+        assert_eq!(data(send(near, far, FULL - 1).0), None);
+        assert_eq!(data(send(near, at(2, 50_001), FULL).0), None);
         assert_eq!(send(far, near, 30).1.asks, None);
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::flights::Flights;
 use crate::row::rounded;
-use crate::{LOST, Packet, Response};
+use crate::{Packet, Response};
 
 /// Shares of a round trip: the time in which a repair answers an acknowledgement, and those between which it answers a timer of RFC 9002,
 /// section 6.1.2, whose time is 9/8.
@@ -64,14 +64,13 @@ impl By {
     }
 }
 
-/// The repair of `response`, if the path lost its data packet number [`LOST`] alone; `progress` has the bytes of the body that the client had in order, with their
+/// The repair of `response`, if the path lost one data packet, number [`LOST`](crate::LOST) of those that are numbered; `progress` has the bytes of the body that the client had in order, with their
 /// times, and `whole` is the response of the same size without a loss.
 pub fn third_lost(response: &Response, progress: &[(Nanos, u64)], whole: &Response) -> Option<ThirdLost> {
     let (flights, clean) = (Flights::of(response), Flights::of(whole));
-    let place = LOST as usize - 1;
-    let lost = flights.data.get(place)?;
-    let others = flights.data.iter().filter(|packet| packet.arrived.is_none()).count();
-    (lost.arrived.is_none() && others == 1).then(|| ThirdLost {
+    let place = flights.data.iter().position(|packet| packet.arrived.is_none())?;
+    let others = flights.data[place + 1..].iter().filter(|packet| packet.arrived.is_none()).count();
+    (others == 0).then(|| ThirdLost {
         bytes: response.bytes,
         seconds: rounded(response.finished.saturating_sub(response.requested).0 as f64 / 1e9, 4),
         datagrams: flights.data.len() as u64,
@@ -80,27 +79,25 @@ pub fn third_lost(response: &Response, progress: &[(Nanos, u64)], whole: &Respon
     })
 }
 
-fn repair(
-    response: &Response,
-    flights: &Flights,
-    place: usize,
-    progress: &[(Nanos, u64)],
-) -> Option<Repair> {
-    let (lost, later) = (flights.data[place], &flights.data[place + 1..]);
-    let next = later.iter().filter_map(|packet| packet.arrived).min()?;
-    let filled = progress.iter().map(|(at, _)| *at).find(|at| *at >= next)?;
-    // The client reads a packet after its arrival.
+fn repair(response: &Response, flights: &Flights, place: usize, progress: &[(Nanos, u64)]) -> Option<Repair> {
+    let lost = flights.data[place];
+    let first = flights.data.iter().zip(&flights.acked).take(place);
+    let rtt = first.filter_map(|(packet, acked)| Some(acked.as_ref()?.saturating_sub(packet.left))).min()?;
+    let way = |packet: &Packet| Some(packet.arrived?.saturating_sub(packet.left));
+    let one_way = flights.data[..place].iter().filter_map(way).min()?;
+    // The server learns of the loss from an acknowledgement, and its repair takes a way: until then nothing follows the bytes before the
+    // lost one.
+    let earliest = lost.left.saturating_add(rtt).saturating_add(one_way);
+    let had = progress.iter().rfind(|(at, _)| *at < earliest).map_or(0, |(_, bytes)| *bytes);
+    if had > flights.bytes(0..place) {
+        return None;
+    }
+    let filled = progress.iter().map(|(at, _)| *at).find(|at| *at >= earliest)?;
     let from_server = response.packets.iter().filter(|packet| packet.from_server);
     let last = |packet: &&Packet| packet.arrived.filter(|arrived| *arrived <= filled);
     let repair = from_server.filter(|packet| last(packet).is_some()).max_by_key(last)?;
-    let first = flights.data.iter().zip(&flights.acked).take(place);
-    let rtt = first.filter_map(|(packet, acked)| Some(acked.as_ref()?.saturating_sub(packet.left))).min()?;
     let of = |(over, under): (u64, u64)| Nanos(rtt.0 * over / under);
     let took = repair.left.saturating_sub(lost.left);
-    // Before a round trip is over the server cannot know of the loss: the packet belongs to the first flight.
-    if took < rtt {
-        return None;
-    }
     let mut acks: Vec<Nanos> = flights.acked[place + 1..].iter().flatten().copied().collect();
     acks.retain(|acked| *acked <= repair.left);
     acks.sort_unstable();
@@ -174,8 +171,8 @@ mod tests {
     #[test]
     fn a_lost_packet_without_bytes_of_the_body_has_no_repair() {
         let response = response(10, 600.5);
-        // Packet 4 arrives at 550.3 ms and is read at once.
-        let progress = [(Nanos(550 * MS), 1_000), (Nanos(550 * MS + 3 * MS / 10), 2_000)];
+        // Packet 4 arrives at 550.3 ms and is read at once; the lost packet had no byte of the body.
+        let progress = [(Nanos(550 * MS), 1_000), (Nanos(550 * MS + 3 * MS / 10), 2_900)];
         assert_eq!(third_lost(&response, &progress, &response).map(|lost| lost.repair), Some(None));
         let mut whole = response.clone();
         whole.packets.iter_mut().for_each(|packet| packet.arrived = Some(Nanos(packet.left.0 + 50 * MS)));

@@ -27,7 +27,8 @@ impl Seen {
     /// Data segment with the word that holds its size and flags.
     pub(crate) fn data(flow: u32, seq: u32, low: u64) -> Self {
         let size = (low & packet::SIZE_MASK) as u32;
-        let flags = low & (packet::FLAGS | packet::DROPPABLE);
+        let control = packet::control(!packet::carries_data(low));
+        let flags = low & (packet::FLAGS | packet::DROPPABLE) | control;
         Self { flow, seq, size, kind: Kind::Data, flags, blocks: Blocks::default(), offered: 0 }
     }
 

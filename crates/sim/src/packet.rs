@@ -18,6 +18,8 @@ pub(crate) const CE: u64 = 1 << 61;
 pub const CWR_ECE: u64 = 1 << 62;
 /// Data: the sender prefers this packet to be dropped before others.
 pub const DROPPABLE: u64 = 1 << 56;
+/// Data: a datagram of QUIC that carries no data. The bit is one of a router's header where the packet has such a header.
+const CONTROL: u64 = 1 << 54;
 /// Data: a retransmission.
 pub(crate) const RETRANSMISSION: u64 = 1 << 55;
 /// Data: a retransmission with timestamps, so its timestamp differs from that of the original.
@@ -47,6 +49,16 @@ pub struct Packet {
     pub low: u64,
     /// Data: router header. ACK: further SACK blocks, or an echo for the sender.
     pub high: u64,
+}
+
+/// Flag of a datagram of QUIC that carries no data.
+pub(crate) const fn control(is_control: bool) -> u64 {
+    if is_control { CONTROL } else { 0 }
+}
+
+/// Whether a data packet with this low word carries data.
+pub(crate) fn carries_data(low: u64) -> bool {
+    low & (CONTROL | header::KIND) != CONTROL
 }
 
 /// Bits of [`Packet::low`] that hold the size of a data packet.

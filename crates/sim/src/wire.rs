@@ -229,7 +229,8 @@ impl<'r, O: Observer> Wire<'r, O> {
         let ecn_capable = is_data && content.low & packet::ECT != 0;
         let carried = if is_data { header::of_data(content.low, content.high) } else { Header::None };
         let mut header = carried;
-        let passage = self.links[link as usize].examine(at, size, ecn_capable, &mut header, data_of(leg, &content));
+        let passage =
+            self.links[link as usize].examine(at, size, ecn_capable, &mut header, numbered(leg, &content));
         if O::ON {
             self.observer.offered(at, link, seen(leg, &content, size), passage);
         }
@@ -290,9 +291,14 @@ impl<'r, O: Observer> Wire<'r, O> {
     }
 }
 
-/// Flow whose data a packet carries on its way over `leg`.
+/// Flow of which a packet on its way over `leg` is a data packet.
 fn data_of(leg: &Leg, packet: &Content) -> Option<u32> {
     (leg.ack_size == 0 && packet.seq != SYN).then_some(leg.flow)
+}
+
+/// The same, where losses by number count the packet.
+fn numbered(leg: &Leg, packet: &Content) -> Option<u32> {
+    data_of(leg, packet).filter(|_| packet::carries_data(packet.low))
 }
 
 pub(crate) fn seen(leg: &Leg, packet: &Content, size: u32) -> Seen {

@@ -138,7 +138,8 @@ impl HostChoice {
     fn vantage(self) -> Vantage<'static> {
         match self {
             Self::Kernel => Vantage { name: "firstflight lab, sender in the Linux kernel", protocol: "TCP" },
-            Self::Quic | Self::Served(_) => Vantage { name: "firstflight lab, sender in quinn", protocol: "QUIC" },
+            Self::Quic => Vantage { name: "firstflight lab, sender in quinn", protocol: "QUIC" },
+            Self::Served(stack) => Vantage { name: stack.name, protocol: "QUIC" },
             Self::Simulator => Vantage::SIMULATOR,
         }
     }
@@ -177,7 +178,10 @@ pub(super) fn execute(options: &Options) -> Result<(), Failure> {
     for place in places {
         let HostChoice::Served(stack) = place else { continue };
         if options.trace {
-            let why = format!("packets of {} are encrypted; expected kernel, quic or simulator beside it", stack.name);
+            let why = format!(
+                "packets of {} are encrypted; expected kernel, quic or simulator beside it",
+                stack.name
+            );
             return Err(wrong_at(option("trace", None), why).into());
         }
         let server = Served::named(stack.name, &options.stacks);

@@ -52,6 +52,7 @@ pub(crate) const ALL: &[Case] = &[
     ("settings_of_a_flow_reach_the_kernel", true, settings_of_a_flow_reach_the_kernel),
     ("runs_at_the_same_time_take_turns", true, runs_at_the_same_time_take_turns),
     ("nothing_remains_however_a_run_ends", true, nothing_remains_however_a_run_ends),
+    ("a_server_as_a_host_is_refused_by_name", false, a_server_as_a_host_is_refused_by_name),
     ("a_probe_refuses_what_is_no_server_and_no_path", false, a_probe_refuses_what_is_no_server_and_no_path),
     ("a_probe_of_the_kernel_is_that_of_slow_start", true, a_probe_of_the_kernel_is_that_of_slow_start),
     ("a_probe_of_quinn_has_its_search_for_the_mtu", true, a_probe_of_quinn_has_its_search_for_the_mtu),
@@ -409,7 +410,10 @@ fn the_kernel_loses_the_packet_of_a_number() {
     let text = |drop: &str| scenario(&format!("{drop}\n[[flow]]\nprofile = \"linux\"\nsize = \"22 KB\"\n"));
     let flows = |text: &str| [kernel(text), simulated(text)].map(|result| result["flows"][0].clone());
     for flow in flows(&text("drop = [3]")) {
-        assert_eq!((&flow["lost_packets"], &flow["retransmits"], &flow["timeouts"]), (&1.into(), &1.into(), &0.into()));
+        assert_eq!(
+            (&flow["lost_packets"], &flow["retransmits"], &flow["timeouts"]),
+            (&1.into(), &1.into(), &0.into())
+        );
     }
     // The whole first flight, and the probe of the timeout.
     let all = "drop = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]";
@@ -572,6 +576,24 @@ fn a_probe_refuses_what_is_no_server_and_no_path() {
     );
 }
 
+fn a_server_as_a_host_is_refused_by_name() {
+    let scratch = Scratch::new();
+    scratch.write("run.toml", scenario("[[flow]]\nprofile = \"quiche\"\nsize = \"30 KB\"\n"));
+    for (words, expected) in [
+        (
+            &["--host", "s2n-quic", "--stacks", "none"][..],
+            "the stack s2n-quic is not installed; to install it: ",
+        ),
+        (&["--host", "simulator,quiche", "--trace"], "--trace: packets of quiche are encrypted"),
+        (&["--host", "quiche,quiche"], "--host: quiche is there twice"),
+        (&["--host", "quich"], "invalid value 'quich' for '--host <HOST>'"),
+    ] {
+        let ran = scratch.run(&[&["lab", "run", "run.toml"], words].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{words:?}");
+        assert!(ran.err.contains(expected), "{words:?}: {}", ran.err);
+    }
+}
+
 /// Object that `lab probe` prints for a path of `rtt`.
 fn probed(rate: &str, rtt: &str, words: &[&str]) -> Value {
     let path = ["lab", "probe", "--json", "--buffer", "1 MB", "--rate", rate, "--rtt", rtt];
@@ -597,6 +619,10 @@ fn a_probe_of_the_kernel_is_that_of_slow_start() {
         probed["after_idle"].as_array().expect("silences").iter().map(|after| &after["datagrams"]).collect();
     assert_eq!(after[2], 10, "{probed}");
     // 9.5 KB: a round trip, and seven segments on the bottleneck, 2.1 ms; the header of the response is within them. The machine may be late.
+    // 30 KB with the header of the response are 21 segments.
+    let lost = &probed["third_lost"];
+    assert_eq!((&lost["datagrams"], &lost["again"]), (&22.into(), &1.into()), "{lost}");
+    assert_eq!(lost["repair"]["by"], "packet_threshold", "{lost}");
     let seconds = number(&probed["transfers"][0]["seconds"]);
     assert!((0.0421..0.047).contains(&seconds), "{probed}");
 }

@@ -380,7 +380,8 @@ mod tests {
         );
         let mut network = Network::new(&config);
         for load in 0..4 {
-            network.enter(1_000_000, Entry { path: 0, size: 1500, ecn_capable: false, data_of: Some(0), load });
+            network
+                .enter(1_000_000, Entry { path: 0, size: 1500, ecn_capable: false, data_of: Some(0), load });
         }
         // One way of 22 ms, 10 of them on the bottleneck and 6 on each access link. 1500 bytes take 0.12 ms on an access
         // link and 1.2 ms on the bottleneck, where the first packet is in transmission from 7.12 ms, the second waits, and
@@ -412,7 +413,9 @@ mod tests {
         );
         let fates = |ecn_capable| {
             let mut network = Network::new(&config);
-            (0..400).for_each(|load| network.enter(0, Entry { path: 0, size: 1500, ecn_capable, data_of: Some(0), load }));
+            (0..400).for_each(|load| {
+                network.enter(0, Entry { path: 0, size: 1500, ecn_capable, data_of: Some(0), load })
+            });
             let fates = core::iter::from_fn(|| network.advance(u64::MAX)).map(|(_, _, fate)| fate);
             let (mut marked, mut lost) = (0, 0);
             fates.for_each(|fate| match fate {

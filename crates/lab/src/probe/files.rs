@@ -21,7 +21,8 @@ pub(super) const COMPLAINTS: &str = "/media/complaints";
 /// of these sizes, whose name is its size in bytes.
 pub(super) fn make(credentials: &Credentials, sizes: &[u64]) -> Result<(), String> {
     mount().map_err(|error| format!("this machine does not grant a file system of its own: {error}"))?;
-    write(credentials, sizes).map_err(|error| format!("the files of the server could not be written: {error}"))
+    write(credentials, sizes)
+        .map_err(|error| format!("the files of the server could not be written: {error}"))
 }
 
 fn write(credentials: &Credentials, sizes: &[u64]) -> io::Result<()> {

@@ -16,8 +16,8 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 
-use super::{Around, Fetched};
 use super::ends::{Ends, now, within};
+use super::{Around, Fetched};
 use crate::clock::Clock;
 
 /// Bytes that the client takes on a stream, and on the connection.

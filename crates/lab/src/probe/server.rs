@@ -57,7 +57,7 @@ impl fmt::Display for Missing {
         let Self { name, remedy } = self;
         write!(
             f,
-            "the stack {name} is not installed; to install it: {remedy}, or `tools/stacks {name}` in Firstflight's repository"
+            "the stack {name} is not installed; to install it: {remedy}, or `make stacks` (`tools/stacks {name}`) in Firstflight's repository"
         )
     }
 }

@@ -78,7 +78,7 @@ pub const STACKS: &[Stack] = &[
 mod tests {
     use core::fmt::Display;
 
-    use firstflight_probe::{Reason, Row};
+    use firstflight_probe::{PathTerms, Reason, Row, ThirdLost};
 
     use super::*;
 
@@ -86,34 +86,82 @@ mod tests {
         all.map(|one| one.to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The lines of the tables of docs/stacks.md with this row.
-    fn lines(row: &Row) -> [String; 2] {
-        let name = &row.identity.stack;
-        let bursts = row.first_flight.bursts.iter().map(|burst| burst.datagrams).take(4);
-        let more = if row.first_flight.bursts.len() > 4 { " …" } else { "" };
-        let spacing = row.first_flight.spacing_ms.map_or("-".into(), |spacing| format!("{spacing}"));
-        let end = row.startup_end.map_or("-".into(), |end| {
+    /// Paths of the page in its order: rate, round trip, buffer. The first two have two tables each, the others a short one.
+    const PATHS: [[&str; 3]; 4] = [
+        ["20 Mbit/s", "100 ms", "4 BDP"],
+        ["20 Mbit/s", "60 ms", "1 BDP"],
+        ["50 Mbit/s", "30 ms", "2 BDP"],
+        ["10 Mbit/s", "100 ms", "4 BDP"],
+    ];
+
+    /// Number of a row's path on the page.
+    fn path(row: &Row) -> usize {
+        let PathTerms { rate, rtt, buffer } = &row.identity.path;
+        PATHS.iter().position(|path| *path == [rate, rtt, buffer]).expect("a path of the page")
+    }
+
+    fn end(row: &Row) -> String {
+        row.startup_end.map_or("-".into(), |end| {
             let reason = match end.reason {
                 Reason::Loss => "loss",
                 Reason::NoGrowth => "no growth",
             };
             format!("{reason} in {}: {} KB", end.round, end.window / 1000)
-        });
-        let after = row.after_idle.iter().map(|after| format!("{} ({})", after.datagrams, after.burst));
-        [
+        })
+    }
+
+    fn after_silence(row: &Row) -> String {
+        listed(row.after_idle.iter().map(|after| format!("{} ({})", after.datagrams, after.burst)))
+    }
+
+    fn times(row: &Row, first: usize) -> String {
+        let times = row.transfers.iter().skip(first).map(|one| format!("{:.3}", one.seconds));
+        times.collect::<Vec<_>>().join(" | ")
+    }
+
+    /// The lines of the tables of docs/stacks.md with this row.
+    fn lines(row: &Row) -> Vec<String> {
+        let name = &row.identity.stack;
+        let datagrams = |rounds| listed(row.rounds.iter().map(|round| round.datagrams).take(rounds));
+        let bytes = |rounds| listed(row.rounds.iter().map(|round| round.bytes).take(rounds));
+        let (end, most, after) = (end(row), row.most_in_flight / 1000, after_silence(row));
+        if path(row) >= 2 {
+            // The times of 9.5 KB are left out.
+            let times = times(row, 1);
+            return vec![format!(
+                "| {name} | {} | {} | {end} | {most} KB | {after} | {times} |",
+                datagrams(3),
+                bytes(3)
+            )];
+        }
+        let bursts = row.first_flight.bursts.iter().map(|burst| burst.datagrams).take(4);
+        let more = if row.first_flight.bursts.len() > 4 { " …" } else { "" };
+        let spacing = row.first_flight.spacing_ms.map_or("-".into(), |spacing| format!("{spacing}"));
+        vec![
             format!(
-                "| {name} | {} | {} | {}{more} | {spacing} | {end} | {} KB | {} |",
-                listed(row.rounds.iter().map(|round| round.datagrams)),
-                listed(row.rounds.iter().map(|round| round.bytes)),
+                "| {name} | {} | {} | {}{more} | {spacing} | {end} | {most} KB | {after} |",
+                datagrams(5),
+                bytes(5),
                 listed(bursts),
-                row.most_in_flight / 1000,
-                listed(after),
             ),
-            format!(
-                "| {name} | {} |",
-                row.transfers.iter().map(|one| format!("{:.3}", one.seconds)).collect::<Vec<_>>().join(" | ")
-            ),
+            format!("| {name} | {} |", times(row, 0)),
         ]
+    }
+
+    /// The line of the table of lost third datagrams with the rows of this stack.
+    fn third_lost(name: &str, rows: &[Row]) -> Option<String> {
+        let cell = |number: usize| {
+            let own = rows.iter().find(|row| row.identity.stack == name && path(row) == number)?;
+            let ThirdLost { seconds, again, repair, .. } = own.third_lost?;
+            let how = repair.map_or("no repair".into(), |repair| {
+                format!("{}, {:.0} ms", repair.by.words(), repair.after_ms)
+            });
+            Some(format!("{seconds:.3} ({again:+}): {how}"))
+        };
+        let cells: Vec<_> = (0..PATHS.len()).map(cell).collect();
+        let known = cells.iter().any(Option::is_some);
+        let cells = cells.into_iter().map(|cell| cell.unwrap_or("-".into())).collect::<Vec<_>>();
+        known.then(|| format!("| {name} | {} |", cells.join(" | ")))
     }
 
     #[test]
@@ -121,7 +169,8 @@ mod tests {
         let page = include_str!("../../../../docs/stacks.md");
         let rows = include_str!("../../stacks/rows.jsonl").lines();
         let rows: Vec<Row> = rows.map(|line| serde_json::from_str(line).expect("a row")).collect();
-        let expected: Vec<_> = rows.iter().flat_map(lines).collect();
+        let third = STACKS.iter().filter_map(|stack| third_lost(stack.name, &rows));
+        let expected: Vec<_> = rows.iter().flat_map(lines).chain(third).collect();
         assert!(!rows.is_empty());
         let missing: Vec<_> = expected.iter().filter(|line| !page.lines().any(|one| one == *line)).collect();
         assert!(

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use firstflight_contract::Nanos;
 
-use super::{Around, Fetched};
 use super::ends::{now, within};
+use super::{Around, Fetched};
 use crate::clock::Clock;
 
 /// Time after which a client looks whether its server has ended.

@@ -49,9 +49,10 @@ pub(super) fn outcome(fetching: &Fetching, passed: &[Passed], end: u64, grid: Na
     let row = row(identity, std::slice::from_ref(&response), &[]);
     let acks = acknowledged(&response);
     let by = |at: u64| acks.partition_point(|acked| acked.0 <= at) as u32;
-    let exit = row.startup_end.filter(|end| end.reason == Reason::Loss).map(|End { at_ms, window, .. }| {
-        StartupExit { at: Nanos(asked.0 + (at_ms * 1e6) as u64), cwnd: window, reason: Exit::Loss }
-    });
+    let exit =
+        row.startup_end.filter(|end| end.reason == Reason::Loss).map(|End { at_ms, window, .. }| {
+            StartupExit { at: Nanos(asked.0 + (at_ms * 1e6) as u64), cwnd: window, reason: Exit::Loss }
+        });
     let data = packets.iter().filter(|packet| packet.is_data() && (asked..=until).contains(&packet.left));
     let had = fetching.progress.iter().rfind(|(at, _)| *at <= until).map_or(0, |(_, bytes)| *bytes);
     let (asked, until) = (asked.0, until.0);
@@ -60,7 +61,9 @@ pub(super) fn outcome(fetching: &Fetching, passed: &[Passed], end: u64, grid: Na
         completions: completed.map(|at| at.0 - asked).into_iter().collect(),
         delivered_bytes: if completed.is_some() { fetching.bytes } else { had },
         delivered: by(until),
-        delivered_at: (1..=end.saturating_sub(asked) / grid.0).map(|step| by(asked + step * grid.0)).collect(),
+        delivered_at: (1..=end.saturating_sub(asked) / grid.0)
+            .map(|step| by(asked + step * grid.0))
+            .collect(),
         sent: data.count() as u64,
         retransmits: row.lost,
         timeouts: 0,

@@ -65,7 +65,7 @@ pub(super) fn run(served: &Served, built: &Built, flows: &[Planned]) -> Result<R
     Tun::set_loopback(slack.near())?;
     let near = Arc::clone(slack.near());
     let (over, address) = (AtomicBool::new(false), SocketAddrV4::new(NEAR, PORT));
-    let (ran, served) = thread::scope(|scope| {
+    let (fetched, served) = thread::scope(|scope| {
         let running = scope.spawn(|| {
             let ran = near.run(|| served.server.run(address, &sizes, &credentials, &over));
             let ran = ran.unwrap_or_else(|need| Err(format!("this machine does not grant {need}")));
@@ -73,19 +73,24 @@ pub(super) fn run(served: &Served, built: &Built, flows: &[Planned]) -> Result<R
             let early = !over.swap(true, Ordering::Relaxed);
             ran.and(if early { Err("the server ended".into()) } else { Ok(()) })
         });
-        let ran = near
+        let fetched = near
             .run(|| reach(sizes[0], &over))
             .map_err(Broken::from)
             .and_then(|reached| reached.map_err(Broken))
             .and_then(|()| fetch_all(slack, built, flows, &over));
         let ended = over.swap(true, Ordering::Relaxed);
         let served = running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (ran, if ended { served } else { Ok(()) })
+        (fetched, if ended { served } else { Ok(()) })
     });
+    // The server has ended before its network goes.
+    let cut = fetched.map(|(cable, flows)| (cable.cut_with(), flows));
     release_memory();
     // The error of a client is the consequence of the server's.
     served.map_err(Broken)?;
-    ran
+    let (cut, flows) = cut?;
+    let (emulated, passed) = cut?;
+    let flows = flows.into_iter().collect::<Result<_, _>>().map_err(Broken)?;
+    Ok(Ran { emulated, passed, flows })
 }
 
 /// Waits until the server answers, within its own network.
@@ -93,11 +98,12 @@ fn reach(bytes: u64, over: &AtomicBool) -> Result<(), String> {
     let clock = Clock::starting_in(0);
     loop {
         let around = Around { asks: &|| {}, over };
-        let answered = quic::Client::connect(NEAR, (NEAR, PORT).into(), clock, None).and_then(|mut client| {
-            let answered = client.fetch(bytes, ATTEMPT, around);
-            Box::new(client).close();
-            answered
-        });
+        let answered =
+            quic::Client::connect(NEAR, (NEAR, PORT).into(), clock, None).and_then(|mut client| {
+                let answered = client.fetch(bytes, ATTEMPT, around);
+                Box::new(client).close();
+                answered
+            });
         match answered {
             Ok(_) => return Ok(()),
             Err(_) if over.load(Ordering::Relaxed) => return Err("the server ended".into()),
@@ -118,7 +124,7 @@ fn fetch_all(
     built: &Built,
     planned: &[Planned],
     over: &AtomicBool,
-) -> Result<Ran, Broken> {
+) -> Result<(Cable, Vec<Result<Fetching, String>>), Broken> {
     let cable = slack.tighten(true)?;
     let network = &built.network;
     let flows: Vec<Result<Fetching, String>> = thread::scope(|scope| {
@@ -141,9 +147,7 @@ fn fetch_all(
     if !network.until_finished {
         cable.clock().sleep_until(network.end.0, || over.load(Ordering::Relaxed));
     }
-    let (emulated, passed) = cable.cut_with()?;
-    let flows = flows.into_iter().collect::<Result<_, _>>().map_err(Broken)?;
-    Ok(Ran { emulated, passed, flows })
+    Ok((cable, flows))
 }
 
 /// The client of a flow.
@@ -162,8 +166,7 @@ impl FlowClient<'_> {
         let Self { cable, planned: &Planned { bytes, window }, number, start, end, over } = *self;
         be_on_time(PRIORITY).map_err(|need| need.to_string())?;
         let clock = cable.clock();
-        let mut fetching =
-            Fetching { port: None, bytes, requested: None, finished: None, progress: vec![] };
+        let mut fetching = Fetching { port: None, bytes, requested: None, finished: None, progress: vec![] };
         clock.sleep_until(start.min(end), || over.load(Ordering::Relaxed));
         if start >= end || over.load(Ordering::Relaxed) {
             return Ok(fetching);

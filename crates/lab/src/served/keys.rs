@@ -84,7 +84,8 @@ fn usual(profile: Profile) -> BTreeMap<String, String> {
 fn keys(scenario: &Scenario, name: &str) -> BTreeMap<String, String> {
     let text = scenario.to_toml();
     let named = format!("name = \"{name}\"");
-    let mut tables = text.split("\n[[flow]]\n").skip(1).map(|table| table.split("\n[").next().unwrap_or(table));
+    let mut tables =
+        text.split("\n[[flow]]\n").skip(1).map(|table| table.split("\n[").next().unwrap_or(table));
     let table = tables.find(|table| table.lines().any(|line| line == named)).unwrap_or_default();
     let pairs = table.lines().filter_map(|line| line.split_once(" = "));
     pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
@@ -97,7 +98,7 @@ mod tests {
     /// The key that the server refuses in a transfer with these lines.
     fn refused(lines: &str) -> Option<String> {
         let text = format!(
-            "[path]\nrate = \"10 Mbit/s\"\nrtt = \"50 ms\"\nbuffer = \"1 BDP\"\n[[flow]]\nname = \"one\"\n{lines}\n"
+            "duration = \"9 s\"\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"50 ms\"\nbuffer = \"1 BDP\"\n[[flow]]\nname = \"one\"\n{lines}\n"
         );
         let scenario = firstflight_scenario::parse(&text, "test.toml").expect(lines).scenario;
         check("nginx", &scenario).err().map(|refusal| refusal.key.replace("flow[0].", ""))

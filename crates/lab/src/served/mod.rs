@@ -110,9 +110,9 @@ impl Host for Served {
         });
         let planned: Vec<_> = planned.collect();
         // No key of the scenario is the cause.
-        let failed = |Broken(why): Broken| Refusal { key: String::new(), why: format!("{}: {why}", self.name) };
-        let (ran, attempts) =
-            self.valid_run(&built, &planned).map_err(failed)?;
+        let failed =
+            |Broken(why): Broken| Refusal { key: String::new(), why: format!("{}: {why}", self.name) };
+        let (ran, attempts) = self.valid_run(&built, &planned).map_err(failed)?;
         let end = ran.emulated.end;
         let grid = built.network.grid.max(Nanos(1));
         let flows = ran.flows.iter().map(|flow| account::outcome(flow, &ran.passed, end, grid));
@@ -123,6 +123,8 @@ impl Host for Served {
         let mut result = run_result(scenario, seed, &built, &outcome);
         for flow in &mut result.flows {
             flow.receiver_reads = Some("eager".into());
+            // The scheme is the server's own.
+            (flow.startup, flow.avoidance) = (self.name.into(), self.name.into());
         }
         result.host = Some(self.name.into());
         result.validity = Some(Validity { attempts, ..ran.emulated.validity });

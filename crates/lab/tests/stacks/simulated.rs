@@ -44,8 +44,8 @@ impl Connection {
         let mut connection = Self {
             packets: vec![],
             progress: vec![],
-            start: flow.start.expect("it starts"),
-            took: flow.completions.clone(),
+            start: Nanos(flow.start.expect("it starts")),
+            took: flow.completions.iter().copied().map(Nanos).collect(),
         };
         connection.note(&log, profile.stack().header);
         connection
@@ -95,13 +95,17 @@ impl Connection {
         }
     }
 
-    /// The response that is asked for at `asked` and has `bytes`, of a transfer that takes `took`.
+    /// The response that is asked for at `asked` and has `bytes`, of a transfer that takes `took` until its last ACK.
     fn response(&self, asked: Nanos, bytes: u64, took: Nanos) -> Response {
-        // A completion is the arrival of the last ACK. A probe's client asks, and has the last byte, half a round trip earlier.
         let until = Nanos(asked.0 + took.0);
         let packets = self.packets.iter().filter(|packet| (asked..=until).contains(&packet.left));
         let packets: Vec<_> = packets.copied().collect();
-        Response { bytes, requested: asked, asked, finished: until, packets }
+        // The client asks the way of an ACK earlier, and has the last byte when the last segment has arrived.
+        let ack = |packet: &&Packet| !packet.from_server && packet.arrived.is_some();
+        let ack = packets.iter().find(ack).expect("an ACK arrives");
+        let way = ack.arrived.unwrap_or_default().saturating_sub(ack.left);
+        let last = self.progress.iter().map(|(at, _)| *at).rfind(|at| *at <= until).unwrap_or(until);
+        Response { bytes, requested: asked.saturating_sub(way), asked, finished: last, packets }
     }
 
     fn first(&self, bytes: u64) -> Response {
@@ -110,10 +114,9 @@ impl Connection {
 }
 
 /// The row of `profile` in the place of a server, with responses of these sizes and silences.
-pub fn simulated(profile: Profile, real: &Row) -> Row {
+pub(crate) fn simulated(profile: Profile, real: &Row) -> Row {
     let terms = &real.identity.path;
-    let path =
-        format!("rate = \"{}\"\nrtt = \"{}\"\nbuffer = \"{}\"\n", terms.rate, terms.rtt, terms.buffer);
+    let path = format!("rate = \"{}\"\nrtt = \"{}\"\nbuffer = \"{}\"\n", terms.rate, terms.rtt, terms.buffer);
     let first = |bytes: u64| Connection::run(profile, &path, bytes, ["", ""]).first(bytes);
     let responses: Vec<_> = real.transfers.iter().map(|transfer| first(transfer.bytes)).collect();
     let after = real.after_idle.iter().map(|after| {

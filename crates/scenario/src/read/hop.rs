@@ -83,7 +83,9 @@ pub(super) fn drops(table: &Table<'_>) -> Result<Arc<[u32]>, Error> {
     for element in elements {
         let number = element.integer()? as u32;
         if let Some(&before) = numbers.last().filter(|before| **before >= number) {
-            return Err(element.invalid(format!("not above {before}, the number before it")).expecting(expected));
+            return Err(element
+                .invalid(format!("not above {before}, the number before it"))
+                .expecting(expected));
         }
         numbers.push(number);
     }

@@ -3,6 +3,7 @@
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::observe::{Kind, Seen};
+use crate::packet;
 use crate::wire::SYN;
 use firstflight_contract::Sum;
 use firstflight_net::link::Passage;
@@ -151,14 +152,15 @@ impl Counts {
         findings: &mut Findings,
     ) {
         let size = packet.size;
-        let number = match packet.kind == Kind::Data && packet.seq != SYN {
-            true => {
-                let number = self.data.entry(packet.flow).or_default();
-                *number += 1;
-                *number
-            }
-            false => 0,
-        };
+        let number =
+            match packet.kind == Kind::Data && packet.seq != SYN && packet::carries_data(packet.flags) {
+                true => {
+                    let number = self.data.entry(packet.flow).or_default();
+                    *number += 1;
+                    *number
+                }
+                false => 0,
+            };
         let (name, lost) = (&config.name, passage == Passage::LostOnWire);
         let stated = config.drop.contains(&number);
         findings.expect(!lost || stated || config.loss > 0.0, Rule::Conservation, at, || {

@@ -1,7 +1,7 @@
 //! Links with a dequeue-time queue. The times at which such a link becomes free are events of its stage,
 //! processed after all arrivals of the same time.
 
-use super::{Content, SYN, UDP_MARK, Wire, data_of, seen};
+use super::{Content, SYN, UDP_MARK, Wire, numbered, seen};
 use crate::config::Network;
 use crate::hop;
 use crate::observe::Observer;
@@ -87,7 +87,7 @@ impl<O: Observer> Wire<'_, O> {
             at,
             size,
             flow: hop.flow(leg, &content),
-            data_of: data_of(leg, &content),
+            data_of: numbered(leg, &content),
             ecn_capable: is_data && content.low & packet::ECT != 0,
             droppable: is_data && content.low & packet::DROPPABLE != 0,
             load: Load { content, leg: leg.next },

@@ -119,7 +119,7 @@ impl Connection<Quic> {
         self.stats.sent += 1;
         self.stats.retransmits += u64::from(repeated);
         self.last_sent_at = Moment::at(Nanos(now));
-        let mut flags = 0;
+        let mut flags = packet::control(!self.carries_data(segment));
         if segment + 1 == self.available || segment + 1 == self.write_end {
             flags |= packet::PUSH_SYN;
         }
