@@ -118,7 +118,7 @@ fn profile_quinn_takes_the_times_of_quinn_for_every_size() {
 #[test]
 fn the_third_datagram_of_a_transfer_is_lost_once() {
     let text =
-        |path: &str| one(path, "size = \"30 KB\"").replace("profile = \"linux\"", "profile = \"quinn\"");
+        |path: &str| one(path, "size = \"28 KB\"").replace("profile = \"linux\"", "profile = \"quinn\"");
     let mut took = vec![];
     for host in [&Simulator as &dyn Host, &Quic] {
         let [whole, repaired] = ["", "drop = [3]"].map(|path| run(host, &text(path)).expect("it runs"));
