@@ -141,7 +141,10 @@ mod tests {
         let response = response(until, at);
         // In order the client has two packets, and all ten when the repair comes.
         let progress = [(Nanos(550 * MS + MS / 10), 2_000), (response.finished, 10_000)];
-        let whole = Response { packets: response.packets[..16.min(response.packets.len())].to_vec(), ..response.clone() };
+        let whole = Response {
+            packets: response.packets[..16.min(response.packets.len())].to_vec(),
+            ..response.clone()
+        };
         third_lost(&response, &progress, &whole)
     }
 
