@@ -77,9 +77,8 @@ fn acks_of_the_handshake_enlarge_the_window_before_the_first_data() {
 
 #[test]
 fn a_proportional_reduction_lets_the_window_down_while_packets_arrive() {
-    // Ten packets, of which the first is lost. That is found with the ACK of packet 3, when 8400 bytes are in flight, 1200 of them lost: Reno halves the window
-    // to 6000. At once: 6000 bytes are in flight when packet 6 has arrived... until then nothing leaves. Proportional: from packet 4 on, an ACK of 1200
-    // bytes allows 1200 * 6000 / 8400 = 857 bytes, so that seven ACKs allow five packets of 1200.
+    // Ten packets, of which the first is lost; Reno halves the window when packet 3 has arrived. At once: nothing leaves before less than the half is in
+    // flight. Proportional: each ACK behind it allows about half of what it delivers.
     let run = |reduction| write(99_500, Datagrams { reduction, ..PLAIN }).losing(&[(0, 0)]).sends(150);
     let sent = |reduction| run(reduction).iter().filter(|(at, _)| *at == 100).count();
     let (at_once, proportional) = (sent(Reduction::AtOnce), sent(Reduction::Proportional(0)));
