@@ -38,9 +38,12 @@ pub struct Cable {
     over: Arc<AtomicBool>,
     numbered: Arc<Numbered>,
     clock: Clock,
-    emulator: JoinHandle<io::Result<(Emulated, Vec<Passed>, [Tun; 2])>>,
+    emulator: JoinHandle<io::Result<Ran>>,
     _turn: Turn,
 }
+
+/// The emulation of a cable that has ended: how exact it was, the packets that were noted, and the devices.
+type Ran = (Emulated, Vec<Passed>, [Tun; 2]);
 
 /// A packet of TCP or UDP on a cable, with the port of its far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
