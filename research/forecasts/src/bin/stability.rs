@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use firstflight_capture::read;
 use firstflight_compare::{
-    DEFAULT_REPLICATIONS, DEFAULT_SIZES, Input, Known, Limits, Request, compare, default_candidates,
+    DEFAULT_REPLICATIONS, DEFAULT_SIZES, Identity, Input, Known, Limits, Request, compare, default_candidates,
 };
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
@@ -254,7 +254,12 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<(Vec<PathBuf>, Ask
 fn answer(path: &Path, number: u64, ask: &Ask) -> Result<CompareReport, String> {
     let capture = read(path).map_err(|error| error.to_string())?;
     let file = InputFile { name: path.display().to_string(), bytes: 0, sha256: String::new() };
-    let input = Input::Capture { file, capture: Box::new(capture), known: Known::default() };
+    let input = Input::Capture {
+        file,
+        capture: Box::new(capture),
+        known: Known::default(),
+        identity: Identity::default(),
+    };
     let schemes = default_candidates(&input, Profile::Linux, &Simulator, false);
     let seed = |same: bool| 1 + if same { 0 } else { APART * number };
     let request = Request {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use firstflight_capture::{Capture, Next, Reader, first_packet_time, read};
-use firstflight_compare::{Input, Known, compare};
+use firstflight_compare::{Identity, Input, Known, compare};
 use firstflight_document::seconds::Seconds;
 use firstflight_hosts::progress::Silent;
 use firstflight_hosts::simulator::Simulator;
@@ -192,6 +192,7 @@ pub(crate) fn from_capture<'a>(
             file: InputFile { name: name.clone(), bytes: 0, sha256: String::new() },
             capture: Box::new(capture),
             known: Known::default(),
+            identity: Identity::default(),
         };
         let request = request(input, controls.candidates(path), path.sizes(), ask);
         let report = compare(&Simulator, &request, &Silent).map_err(|error| error.to_string())?;
