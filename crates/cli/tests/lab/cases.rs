@@ -586,7 +586,10 @@ fn a_server_as_a_host_is_refused_by_name() {
         ),
         (&["--host", "simulator,quiche", "--trace"], "--trace: packets of quiche are encrypted"),
         (&["--host", "quiche,quiche"], "--host: quiche is there twice"),
-        (&["--host", "quich"], "--host \"quich\": no such value; expected one of: kernel, quic, simulator, nginx"),
+        (
+            &["--host", "quich"],
+            "--host \"quich\": no such value; expected one of: kernel, quic, simulator, nginx",
+        ),
     ] {
         let ran = scratch.run(&[&["lab", "run", "run.toml"], words].concat());
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{words:?}");
