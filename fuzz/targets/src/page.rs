@@ -78,6 +78,7 @@ fn value(name: &str) -> String {
         "BDP_MILLIONTHS" => tally::grouped(limits::BDP_MILLIONTHS),
         "RUN" => show_time(limits::RUN),
         "PACKET" => tally::grouped(limits::PACKET),
+        "DROPS" => tally::grouped(limits::DROPS as u64),
         "FLOWS" => tally::grouped(limits::FLOWS),
         "BACKLOG" => tally::grouped(limits::BACKLOG),
         "ROUNDS" => tally::grouped(limits::ROUNDS),
