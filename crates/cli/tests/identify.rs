@@ -43,6 +43,28 @@ fn the_control_of_linux_is_named_where_its_start_shows_it() {
 }
 
 #[test]
+fn logs_of_real_stacks_are_named_or_unknown_and_never_those_of_another_stack() {
+    let folder = format!("{}/../capture/testdata/quic", env!("CARGO_MANIFEST_DIR"));
+    let scratch = Scratch::new();
+    // Transfers of 100 KB over 4 Mbit/s by servers of these stacks (testdata/README.md). picoquic and x/net have no profile.
+    for (stack, named) in [
+        ("aioquic", Some("aioquic 1.7")),
+        ("quiche", Some("quiche 0.30")),
+        ("quinn", Some("quinn 0.11")),
+        ("ngtcp2", None),
+        ("quic-go", None),
+        ("picoquic", None),
+        ("xnet", None),
+    ] {
+        let name = format!("{stack}-losses.qlog.gz");
+        scratch.write(&name, std::fs::read(format!("{folder}/{name}")).expect("a log"));
+        let run = scratch.run(&["identify", &name, "--json"]);
+        let found: Value = serde_json::from_str(&run.out).expect("JSON");
+        assert_eq!((run.code, found[0]["starts_as"].as_str()), (0, named), "{stack}: {found}");
+    }
+}
+
+#[test]
 fn an_answer_begins_with_the_stack_and_measures_from_its_scheme() {
     let scratch = captures();
     let report = scratch.run(&["compare", "p1-reno-1000KB.pcap", "--json"]).json();
