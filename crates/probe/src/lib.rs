@@ -14,6 +14,7 @@
 
 mod flights;
 mod lost;
+mod rounded;
 mod row;
 
 pub use flights::acknowledged;

@@ -4,7 +4,7 @@ use firstflight_contract::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::flights::Flights;
-use crate::row::rounded;
+use crate::rounded::rounded;
 use crate::{Packet, Response};
 
 /// Shares of a round trip: the time in which a repair answers an acknowledgement, and those between which it answers a timer of RFC 9002,

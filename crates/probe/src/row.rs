@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Response;
 use crate::flights::Flights;
 use crate::lost::ThirdLost;
+use crate::rounded::rounded;
 
 /// Rounds that a row lists with datagrams.
 const ROUNDS: usize = 5;
@@ -235,12 +236,6 @@ fn silent(idle: Nanos, response: &Response) -> Option<AfterIdle> {
         bytes: flights.bytes(round.clone()),
         burst: flights.bursts(round).first().map_or(0, |burst| burst.len() as u64),
     })
-}
-
-/// `value` to `digits` decimals.
-pub(crate) fn rounded(value: f64, digits: i32) -> f64 {
-    let scale = 10_f64.powi(digits);
-    (value * scale).round() / scale
 }
 
 #[cfg(test)]

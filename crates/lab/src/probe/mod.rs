@@ -73,10 +73,10 @@ pub(crate) struct Fetched {
     pub(crate) progress: Vec<(Nanos, u64)>,
 }
 
-/// What is around a request.
+/// Calls around a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Around<'a> {
-    /// It is called before the request leaves.
+    /// Called before the request leaves.
     pub(crate) asks: &'a dyn Fn(),
     /// Whether the server has ended, so that the client gives up.
     pub(crate) over: &'a AtomicBool,

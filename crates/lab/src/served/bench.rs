@@ -186,7 +186,7 @@ impl FlowClient<'_> {
             Err(_) if clock.now() >= end => return Ok(fetching),
             Err(why) => return Err(why),
         }
-        // What is on its way arrives, and the last packets are acknowledged.
+        // Packets on their way arrive, and the last ones are acknowledged.
         client.pause(2 * client.rtt() + MAX_ACK_DELAY)?;
         Box::new(client).close();
         Ok(fetching)

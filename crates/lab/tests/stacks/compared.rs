@@ -13,7 +13,7 @@ const FLIGHT: (f64, f64) = (0.10, 1.0);
 /// A difference that is larger than it may be.
 #[derive(Debug)]
 pub(crate) struct Difference {
-    /// What differs: `round 2`, `time of 12000`.
+    /// Name of the value: `round 2`, `time of 12000`.
     pub(crate) what: String,
     pub(crate) real: String,
     pub(crate) simulated: String,

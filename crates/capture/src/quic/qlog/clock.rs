@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::value::number;
 
-/// What the time of an event counts from.
+/// Origin of the time of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Absolute,

@@ -34,7 +34,7 @@ pub(super) struct Log {
     /// Whether a packet has frames, and the number of packets with an acknowledgement.
     pub(super) framed: bool,
     pub(super) reported: u32,
-    /// What changed the bytes in flight, while no packet has frames.
+    /// Changes of the bytes in flight, while no packet has frames.
     pub(super) changes: Vec<(Nanos, Change)>,
     /// Packets that this end sent since its last datagram, and whether the last of them has data.
     pub(super) sent_since_datagram: u32,

@@ -56,10 +56,15 @@ impl Connection<Quic> {
         beyond <= offered.min(self.stack.send_buffer.unwrap_or(u64::MAX))
     }
 
+    /// Whether a pacer counts a segment: one that goes in steps passes datagrams without data.
+    fn is_paced(&self, refill: Refill, segment: u32) -> bool {
+        !matches!(refill, Refill::Steps { .. }) || self.carries_data(segment)
+    }
+
     /// Whether the pacer holds the next packet back. If so, its timer is set.
     fn is_held_back(&mut self, now: u64) -> bool {
         let Pacing::Tokens(rule) = self.stack.rules.pacing else { return false };
-        if matches!(rule.refill, Refill::Steps { .. }) && !self.carries_data(self.nxt) {
+        if !self.is_paced(rule.refill, self.nxt) {
             return false;
         }
         let control = &self.chain.control;
@@ -139,7 +144,9 @@ impl Connection<Quic> {
         self.own.allowed = self.own.allowed.saturating_sub(bytes.into());
         self.sent_bytes += u64::from(bytes);
         self.repeated_bytes += if repeated { u64::from(bytes) } else { 0 };
-        if self.carries_data(segment) {
+        if let Pacing::Tokens(rule) = self.stack.rules.pacing
+            && self.is_paced(rule.refill, segment)
+        {
             self.own.bucket.take(bytes.into());
         }
         let words = match self.notes_departures() {
