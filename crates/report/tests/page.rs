@@ -357,14 +357,14 @@ fn the_page_fits_the_width_of_a_phone() {
     assert_eq!(page.evaluate(overhang), 0, "too wide: {wide}");
     page.resize(1280, 1000);
     page.resize(390, 844);
-    // Plots follow at the next frames; the page's patience ends the wait if they do not.
-    page.evaluate(
-        "new Promise((go) => {
+    // The layout and the plots follow at the next frames; the page's patience ends the wait if they do not.
+    page.evaluate(&format!(
+        "new Promise((go) => {{
             const look = () => [...document.querySelectorAll('.plot')].every((p) => p.firstElementChild.offsetWidth <= 390)
-                ? go(true) : requestAnimationFrame(look);
+                && {overhang} === 0 ? go(true) : requestAnimationFrame(look);
             look();
-        })",
-    );
+        }})",
+    ));
     assert_eq!(page.evaluate(overhang), 0);
 }
 
