@@ -4,6 +4,7 @@ use firstflight_contract::Nanos;
 
 use crate::packet_trace::PacketTrace;
 use crate::source::Source;
+use crate::startup::next_round;
 
 /// A packet with data that a sender sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,21 +74,14 @@ fn begins(trace: &PacketTrace) -> Vec<usize> {
 
 fn rounds(trace: &PacketTrace) -> Vec<usize> {
     let mut rounds = vec![];
-    let (mut place, mut ack) = (0, 0);
+    let (mut place, mut acks) = (0, 0);
     while let Some(first) = trace.sends.get(place) {
-        ack = ack.max(first.acks_before as usize);
-        while ack < trace.acks.len() && trace.acks[ack].ack < first.end {
-            ack += 1;
+        // Data that was acknowledged before it left would end its round before it began.
+        match next_round(trace, &mut acks, first.end) {
+            Some(next) if next.max(place + 1) < trace.sends.len() => place = next.max(place + 1),
+            _ => break,
         }
-        if ack == trace.acks.len() {
-            break;
-        }
-        let next = trace.sends.partition_point(|send| send.acks_before as usize <= ack).max(place + 1);
-        if next >= trace.sends.len() {
-            break;
-        }
-        rounds.push(next);
-        place = next;
+        rounds.push(place);
     }
     rounds
 }

@@ -115,7 +115,7 @@ fn slowed(trace: &PacketTrace, until: Nanos) -> Option<Nanos> {
 
 /// First transmission after everything before `data` was acknowledged. `index` counts the processed
 /// acknowledgements.
-fn next_round(trace: &PacketTrace, index: &mut usize, data: u64) -> Option<usize> {
+pub(crate) fn next_round(trace: &PacketTrace, index: &mut usize, data: u64) -> Option<usize> {
     while *index < trace.acks.len() && trace.acks[*index].ack < data {
         *index += 1;
     }
