@@ -47,14 +47,13 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     for warning in &capture.warnings {
         complain(format_args!("warning: {warning}"));
     }
-    let mut found = senders(&Simulator, &capture, options.seed);
+    let found = senders(&Simulator, &capture, options.first as usize, options.seed);
     if found.is_empty() {
         let why = format!("{}: no sender shows a round trip and a transfer of 9 KB", file.name);
         return Err(Failure::new(format!(
             "{why}; expected a capture of transfers of 10 KB or more, from their first packet"
         )));
     }
-    found.truncate(options.first as usize);
     if options.json {
         return print_json(&found);
     }
@@ -105,9 +104,12 @@ fn starts_as(sender: &IdentifiedSender) -> String {
     }
 }
 
+fn counted(packets: u64) -> String {
+    format!("{packets} packet{}", if packets == 1 { "" } else { "s" })
+}
+
 fn first_flight(sender: &IdentifiedSender) -> String {
-    let packets = |count: u64| format!("{count} packet{}", if count == 1 { "" } else { "s" });
-    let mut text = format!("{}, {}", packets(sender.first_flight_packets), bytes(sender.first_flight_bytes));
+    let mut text = format!("{}, {}", counted(sender.first_flight_packets), bytes(sender.first_flight_bytes));
     text += &match sender.spacing_ms {
         None => ", at once".into(),
         Some(spacing) => {
@@ -148,7 +150,7 @@ fn after_silence(sender: &IdentifiedSender) -> String {
     else {
         return String::new();
     };
-    format!("of {} s: {packets} packets, {burst} of them at once", short(silence))
+    format!("of {} s: {}, {burst} of them at once", short(silence), counted(packets))
 }
 
 fn nearest(stacks: &[IdentifiedStack]) -> String {

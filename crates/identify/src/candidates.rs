@@ -2,6 +2,8 @@
 
 use firstflight_scenario::{Candidate, Profile};
 
+use crate::rerun::ETHERNET;
+
 /// A stack with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sender {
@@ -33,8 +35,8 @@ fn of(profile: Profile, window: Option<u64>) -> Vec<Sender> {
     let own = format!("{}+{}", stack.startup_before(stack.avoidance), stack.avoidance);
     let chains: Vec<&str> = if stack.is_quic() { vec![&own] } else { LINUX.to_vec() };
     let adjustable = !stack.is_quic() || stack.options.initial_window.is_some();
-    let usual = stack.initial_window.bytes(stack.rules.datagrams.map_or(1448, |it| it.first)) as f64;
-    let usual = usual / stack.rules.datagrams.map_or(1448.0, |it| f64::from(it.first));
+    let full = stack.rules.datagrams.map_or(ETHERNET - stack.header, |datagrams| datagrams.first);
+    let usual = stack.initial_window.bytes(full) as f64 / f64::from(full);
     let other = window.filter(|packets| adjustable && (*packets as f64 / usual - 1.0).abs() > WINDOW_APART);
     let other = other.map(|packets| format!("@iw{packets}"));
     let settings = [Some(String::new()), other].into_iter().flatten();

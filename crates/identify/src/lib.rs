@@ -65,8 +65,10 @@ impl Identified {
         // Before the capture is seen, a sender is of one of the stacks or of none with equal probability; the likelihood of none is one.
         let sum = stacks.iter().map(weight).sum::<f64>() + 1.0;
         stacks.iter_mut().for_each(|stack| stack.probability = weight(stack) / sum);
-        stacks.sort_by(|a, b| b.likelihood.total_cmp(&a.likelihood));
-        stacks.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        // Stacks whose probability is too small for a number are in the order of their likelihoods.
+        stacks.sort_by(|a, b| {
+            b.probability.total_cmp(&a.probability).then(b.likelihood.total_cmp(&a.likelihood))
+        });
         Self { stacks, none: 1.0 / sum }
     }
 

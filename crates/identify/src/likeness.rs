@@ -49,27 +49,28 @@ impl Captured {
 
     /// The sender of these packets, whose full ones have this payload; `rtt` is its shortest round trip.
     pub(crate) fn sent(sending: &Sending, rtt: Nanos, payload: u32, quic: bool) -> Option<Self> {
-        let curves = Curve::all(sending, payload);
+        /// Bytes of a transfer that are compared: nearly every start ends before.
+        const MOST: u64 = 16_000_000;
+        let mut curves = Curve::all(sending, payload);
         let sizes = if quic { Sizes::of(sending, rtt) } else { None };
-        let silence =
-            curves.get(1).map(|second| second.span.0.saturating_sub(curves[0].span.1).saturating_sub(rtt));
-        let bytes = curves.first().filter(|first| first.shows_a_flight())?.bytes();
-        Some(Self {
-            curves,
-            sizes,
-            rtt,
-            payload,
-            transfers: Transfers { bytes, silence },
-            shows_probes: quic,
-        })
+        let first = curves.first().filter(|first| first.shows_a_flight())?;
+        let bytes = first.bytes();
+        // The window of a second transfer depends on what was lost in the first one.
+        if first.has_lost() || bytes > MOST {
+            curves.truncate(1);
+        }
+        curves.truncate(2);
+        let silence = curves.get(1).map(|second| second.silence_after(&curves[0], rtt));
+        let acked = if bytes > MOST { MOST } else { u64::MAX };
+        let transfers = Transfers { bytes, acked, silence };
+        Some(Self { curves, sizes, rtt, payload, transfers, shows_probes: quic })
     }
 
     /// Logarithm of the likelihood of a simulated sender, against that of none, and the mean difference of their times in round trips.
     fn likeness(&self, simulated: &Sending) -> (f64, f64) {
         let rtt = self.rtt.0 as f64 * 1e-9;
         let (mut sum, mut apart, mut steps) = (0.0, 0.0, 0);
-        let compared = if self.curves[0].has_lost() { 1 } else { 2 };
-        for (own, other) in self.curves.iter().zip(Curve::all(simulated, self.payload)).take(compared) {
+        for (own, other) in self.curves.iter().zip(Curve::all(simulated, self.payload)) {
             for (difference, at) in own.differences(&other) {
                 sum += EACH * step(difference / rtt, at / rtt);
                 (apart, steps) = (apart + difference / rtt, steps + 1);

@@ -1,5 +1,7 @@
 //! The part of a connection that is compared: its curve of sent bytes, and the sizes of its datagrams.
 
+use std::ops::Range;
+
 use firstflight_capture::{Sending, Sent};
 use firstflight_contract::Nanos;
 
@@ -9,6 +11,21 @@ pub(crate) const FULL: u32 = 1000;
 /// Bytes behind which curves are compared: two packets of 1200 bytes.
 const FIRST: f64 = 2400.0;
 
+/// Places of the packets of each transfer, from its first full packet on; `payload` is that of a full packet, bytes.
+pub(crate) fn transfers(sending: &Sending, payload: u32) -> Vec<Range<usize>> {
+    /// Fewest full packets, so that no probe of an idle sender is a transfer.
+    const FEW: usize = 4;
+    let is_full = |packet: &Sent| packet.bytes >= payload.min(FULL);
+    let ends = sending.begins.iter().skip(1).copied().chain([sending.packets.len()]);
+    let transfer = |(begin, end): (usize, usize)| {
+        let packets = &sending.packets[begin..end];
+        let first = packets.iter().position(is_full)?;
+        let full = packets.iter().filter(|packet| is_full(packet)).count();
+        (full >= FEW).then_some(begin + first..end)
+    };
+    sending.begins.iter().copied().zip(ends).filter_map(transfer).collect()
+}
+
 /// The curve of one transfer: bytes that were sent until a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Curve {
@@ -17,7 +34,7 @@ pub(crate) struct Curve {
     /// Time of the origin of the points.
     begin: f64,
     /// Times of the first full packet and of the last packet.
-    pub(crate) span: (Nanos, Nanos),
+    span: (Nanos, Nanos),
     /// Time of the first retransmission in it, seconds like those of the points.
     lost: Option<f64>,
 }
@@ -25,11 +42,8 @@ pub(crate) struct Curve {
 impl Curve {
     /// The curves of a sender's transfers that have several full packets; `payload` is that of a full packet, bytes.
     pub(crate) fn all(sending: &Sending, payload: u32) -> Vec<Self> {
-        let ends = sending.begins.iter().skip(1).copied().chain([sending.packets.len()]);
-        let spans = sending.begins.iter().copied().zip(ends);
-        let curves =
-            spans.filter_map(|(begin, end)| Self::of(&sending.packets[begin..end], payload.min(FULL)));
-        let mut curves: Vec<Self> = curves.collect();
+        let mut curves: Vec<Self> =
+            transfers(sending, payload).into_iter().map(|span| Self::of(&sending.packets[span])).collect();
         if let Some(lost) = sending.retransmitted {
             let within = curves.iter_mut().find(|curve| (curve.span.0..=curve.span.1).contains(&lost));
             within.into_iter().for_each(|curve| curve.lost = Some(lost.0 as f64 * 1e-9 - curve.begin));
@@ -42,15 +56,8 @@ impl Curve {
         self.lost.is_some()
     }
 
-    /// The curve of these packets; `None` with fewer than four full ones.
-    fn of(packets: &[Sent], full: u32) -> Option<Self> {
-        /// Fewest full packets, so that no probe of an idle sender is a transfer.
-        const FEW: usize = 4;
-        let first = packets.iter().position(|packet| packet.bytes >= full)?;
-        let packets = &packets[first..];
-        if packets.iter().filter(|packet| packet.bytes >= full).count() < FEW {
-            return None;
-        }
+    /// The curve of the packets of one transfer.
+    fn of(packets: &[Sent]) -> Self {
         let mut bytes = 0;
         let points = packets.iter().map(|packet| {
             bytes += u64::from(packet.bytes);
@@ -60,7 +67,12 @@ impl Curve {
         // A server reads its file between a probe of the path MTU and its data.
         let begin = points[points.partition_point(|point| point.1 <= FIRST as u64).min(points.len() - 1)].0;
         points.iter_mut().for_each(|point| point.0 -= begin);
-        Some(Self { points, begin, span: (packets[0].at, packets[packets.len() - 1].at), lost: None })
+        Self { points, begin, span: (packets[0].at, packets[packets.len() - 1].at), lost: None }
+    }
+
+    /// Time for which nothing was sent between another transfer and this one, without the round trip in which the first was acknowledged.
+    pub(crate) fn silence_after(&self, other: &Self, rtt: Nanos) -> Nanos {
+        self.span.0.saturating_sub(other.span.1).saturating_sub(rtt)
     }
 
     /// Bytes of the whole transfer.

@@ -6,19 +6,21 @@ use firstflight_contract::Nanos;
 use firstflight_document::quantity::Amount;
 use firstflight_hosts::host::{Host, Observe};
 use firstflight_scenario::build::{self, Flow, Packet, Rounds};
-use firstflight_scenario::{Limit, Receiver, Scenario};
+use firstflight_scenario::{Limit, Scenario};
 
 use crate::candidates::Sender;
 use crate::draws::Path;
 
 /// Size of a full packet on a path that shows no other, bytes.
-const ETHERNET: u32 = 1500;
+pub(crate) const ETHERNET: u32 = 1500;
 
 /// Transfers of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Transfers {
     /// Bytes of each.
     pub(crate) bytes: u64,
+    /// Bytes whose acknowledgement ends the run.
+    pub(crate) acked: u64,
     /// Silence between the first and the second one.
     pub(crate) silence: Option<Nanos>,
 }
@@ -52,13 +54,10 @@ pub(crate) fn rerun(
     let payload = scenario.packet.payload(sender.profile);
     sender.candidate.apply(&mut scenario.flows[0], payload, 1);
     if let Some(receiver) = inferred.receiver.known() {
-        let named = Receiver::ALL.iter().copied().find(|it| it.word() == receiver.label());
-        let tuned = named == Some(Receiver::Tuned) && !stack.tuned_buffer;
-        let named = if tuned { Some(Receiver::QuickAckThenDelayed) } else { named };
-        scenario.flows[0].receiver = named.unwrap_or(scenario.flows[0].receiver);
+        scenario.flows[0].receive_as(receiver.label());
     }
     scenario.duration = Some(Nanos::from_secs(120));
-    let observe = Observe { capture: Some(u64::MAX), memory: u64::MAX, ..Observe::default() };
+    let observe = Observe { capture: Some(transfers.acked), memory: u64::MAX, ..Observe::default() };
     let run = host.run(&scenario, seed, &observe).ok()?;
     let capture = run.capture?;
     Some(Simulated::new(capture.mss, stack.header, capture.packets).sending())

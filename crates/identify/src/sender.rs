@@ -1,14 +1,16 @@
 //! Senders of a capture: what their packets show, and the stacks that start so.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use firstflight_capture::{Capture, Connection, ExitReason, Sending, Sent, infer_together};
 use firstflight_hosts::host::Host;
 use firstflight_probe::GAP;
 use firstflight_results::{IdentifiedSender, IdentifiedStack};
 
-use crate::look::{FULL, Sizes};
+use crate::look::{Sizes, transfers};
 use crate::{Identified, identify};
 
 /// Most connections of a sender that are compared: those with most data.
@@ -20,21 +22,22 @@ const UNLIKELY: f64 = 0.01;
 /// Stacks that are named in any case.
 const NEAREST: usize = 3;
 
-/// The senders of a capture, those with most data first. Senders whose connections show no round trip, or less than a flight, are left
-/// out.
-pub fn senders(host: &dyn Host, capture: &Capture, seed: u64) -> Vec<IdentifiedSender> {
+/// The senders of a capture, at most `most`, those whose largest connection has most data first. Senders whose connections show no round trip, or
+/// less than a flight, are left out.
+pub fn senders(host: &dyn Host, capture: &Capture, most: usize, seed: u64) -> Vec<IdentifiedSender> {
     let mut by_sender: BTreeMap<SocketAddr, Vec<&Connection>> = BTreeMap::new();
     for connection in &capture.connections {
         by_sender.entry(connection.sender).or_default().push(connection);
     }
-    let mut senders: Vec<IdentifiedSender> =
-        by_sender.into_values().filter_map(|connections| of(host, connections, seed)).collect();
-    senders.sort_by_key(|sender| std::cmp::Reverse(sender.bytes));
-    senders
+    let largest = |connection: &&Connection| Reverse(connection.observed.bytes);
+    let mut senders: Vec<Vec<&Connection>> = by_sender.into_values().collect();
+    senders.iter_mut().for_each(|connections| connections.sort_by_key(largest));
+    senders.sort_by_key(|connections| largest(&connections[0]));
+    senders.into_iter().filter_map(|connections| of(host, &connections, seed)).take(most).collect()
 }
 
-fn of(host: &dyn Host, mut connections: Vec<&Connection>, seed: u64) -> Option<IdentifiedSender> {
-    connections.sort_by_key(|connection| std::cmp::Reverse(connection.observed.bytes));
+/// The sender of these connections, of which the largest come first.
+fn of(host: &dyn Host, connections: &[&Connection], seed: u64) -> Option<IdentifiedSender> {
     let identified = connections.iter().filter_map(|connection| {
         let path = infer_together(&[*connection]);
         Some((*connection, identify(host, connection, &path, &[], seed)?))
@@ -50,15 +53,16 @@ fn described(connection: &Connection, connections: usize, identified: &Identifie
     let seen = &connection.observed;
     let quic = connection.source.transport() == "quic";
     let rtt = connection.shortest_rtt().unwrap_or_default();
-    let first = Flight::of(&sending, 0);
-    let second = sending.begins.get(1).map(|&begin| Flight::of(&sending, begin));
+    let transfers = transfers(&sending, seen.mss);
+    let (first, second) = (transfers[0].clone(), transfers.get(1).cloned());
     let sizes = if quic { Sizes::of(&sending, rtt) } else { None };
-    let rounds = rounds(&sending);
+    let rounds = rounds(&sending, first.clone());
     let (exit, packets) = exit(connection, identified);
-    let silence = sending.begins.get(1).map(|&begin| {
-        let (before, next) = (sending.packets[begin - 1].at, sending.packets[begin].at);
+    let silence = second.as_ref().map(|second| {
+        let (before, next) = (sending.packets[first.end - 1].at, sending.packets[second.start].at);
         next.saturating_sub(before).saturating_sub(rtt).0 as f64 * 1e-9
     });
+    let (first, second) = (Flight::of(&sending, first), second.map(|second| Flight::of(&sending, second)));
     IdentifiedSender {
         sender: connection.sender.to_string(),
         protocol: connection.source.transport().into(),
@@ -108,41 +112,39 @@ struct Flight {
 }
 
 impl Flight {
-    /// The packets from the first full one behind `begin` on until its acknowledgement.
-    fn of(sending: &Sending, begin: usize) -> Self {
-        let begin =
-            begin + sending.packets[begin..].iter().position(|packet| packet.bytes >= FULL).unwrap_or(0);
-        let end = sending.rounds.iter().copied().find(|end| *end > begin).unwrap_or(sending.packets.len());
-        let packets = &sending.packets[begin..end];
+    /// The packets of a transfer until the acknowledgement of the first of them.
+    fn of(sending: &Sending, transfer: Range<usize>) -> Self {
+        let packets = &sending.packets[split(sending, transfer)[0].clone()];
         let bursts: Vec<&[Sent]> =
             packets.chunk_by(|one, next| next.at.saturating_sub(one.at) < GAP).collect();
-        let full = |burst: &&&[Sent]| burst.iter().any(|packet| packet.bytes >= FULL) || burst.len() > 1;
         let mut gaps: Vec<u64> =
             bursts.windows(2).map(|pair| pair[1][0].at.saturating_sub(pair[0][0].at).0).collect();
         gaps.sort_unstable();
-        let spacing = gaps.get(gaps.len() / 2).map(|gap| *gap as f64 * 1e-6);
         Self {
             packets: packets.len() as u64,
-            bytes: packets.iter().map(|packet| u64::from(packet.bytes)).sum(),
-            burst: bursts.iter().find(full).map_or(0, |burst| burst.len() as u64),
-            spacing_ms: spacing,
+            bytes: payload(packets),
+            burst: bursts.first().map_or(0, |burst| burst.len() as u64),
+            spacing_ms: gaps.get(gaps.len() / 2).map(|gap| *gap as f64 * 1e-6),
         }
     }
 }
 
-/// Payload of each round of the first transfer.
-fn rounds(sending: &Sending) -> Vec<u64> {
-    let end = sending.begins.get(1).copied().unwrap_or(sending.packets.len());
-    let ends = sending.rounds.iter().copied().take_while(|next| *next < end).chain([end]);
-    // The end of the handshake is no round of data.
-    let mut begin = sending.packets[..end].iter().position(|packet| packet.bytes >= FULL).unwrap_or(0);
-    let ends = ends.filter(|end| *end > begin).collect::<Vec<_>>().into_iter();
-    let bytes = ends.map(|end| {
-        let bytes = sending.packets[begin..end].iter().map(|packet| u64::from(packet.bytes)).sum();
-        begin = end;
-        bytes
-    });
-    bytes.take(ROUNDS).collect()
+/// The rounds of a transfer, one at least.
+fn split(sending: &Sending, transfer: Range<usize>) -> Vec<Range<usize>> {
+    let within =
+        sending.rounds.iter().copied().filter(|next| transfer.contains(next) && *next > transfer.start);
+    let begins: Vec<usize> = [transfer.start].into_iter().chain(within).collect();
+    let ends = begins[1..].iter().copied().chain([transfer.end]);
+    begins.iter().copied().zip(ends).map(|(begin, end)| begin..end).collect()
+}
+
+/// Payload of each round of a transfer.
+fn rounds(sending: &Sending, transfer: Range<usize>) -> Vec<u64> {
+    split(sending, transfer).into_iter().take(ROUNDS).map(|round| payload(&sending.packets[round])).collect()
+}
+
+fn payload(packets: &[Sent]) -> u64 {
+    packets.iter().map(|packet| u64::from(packet.bytes)).sum()
 }
 
 /// Median factor from one round to the next, while rounds grow by a fifth at least. The last round is left out: the data ends in it.

@@ -65,7 +65,7 @@ fn path((rate, rtt, buffer, loss): (u64, u64, u64, f64)) -> Path {
 
 /// The stacks that are found among `tried` for a transfer of `sender`.
 fn found(sender: &Sender, path: &Path, tried: &[Sender], silence: Option<Nanos>) -> Identified {
-    let transfers = Transfers { bytes: BYTES, silence };
+    let transfers = Transfers { bytes: BYTES, acked: u64::MAX, silence };
     let quic = sender.profile.stack().is_quic();
     let sending = made(sender, path, &transfers);
     let captured =
@@ -153,4 +153,15 @@ fn several_connections_of_one_sender_multiply_their_likelihoods() {
     assert!((of(&both) - 2.0 * of(&one)).abs() < 1e-9);
     let sum = both.none + both.stacks.iter().map(|it| it.probability).sum::<f64>();
     assert!((sum - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_long_transfer_is_run_again_up_to_the_bytes_that_are_compared() {
+    let made_on = path(MADE[0]);
+    let sender = &senders(false, None)[0];
+    let transfers = Transfers { bytes: 60_000_000, acked: 2_000_000, silence: None };
+    let sent: u64 =
+        made(sender, &made_on, &transfers).packets.iter().map(|packet| u64::from(packet.bytes)).sum();
+    // The path holds 35 Mbit/s x 45 ms and a buffer of 120 packets, 0.4 MB in all.
+    assert!((2_000_000..2_500_000).contains(&sent), "{sent}");
 }

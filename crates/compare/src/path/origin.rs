@@ -232,12 +232,7 @@ impl<'a> Subject<'a> {
             flow.initial_window = (window.value.round().max(1.0) as u64) * u64::from(mss);
         }
         if let Some(receiver) = inferred.receiver.known() {
-            let word = receiver.label();
-            let named = Receiver::ALL.iter().copied().find(|r| r.word() == word);
-            // Of a stack without a buffer that grows, the ACKs at first are the nearest to it.
-            let tuned = named == Some(Receiver::Tuned) && !flow.profile.stack().tuned_buffer;
-            flow.receiver =
-                if tuned { Receiver::QuickAckThenDelayed } else { named.unwrap_or(flow.receiver) };
+            flow.receive_as(receiver.label());
         }
     }
 

@@ -3,7 +3,7 @@
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::stack::Rules;
 
-use crate::choices::{DataInSyn, Recovery, words};
+use crate::choices::{DataInSyn, Receiver, Recovery, words};
 use crate::profile::InitialWindow;
 use crate::stack::FlowGroup;
 use firstflight_random::Dist;
@@ -12,6 +12,14 @@ impl FlowGroup {
     /// Rules of the group's stack.
     pub fn rules(&self) -> &'static Rules {
         &self.profile.stack().rules
+    }
+
+    /// Gives the group the receiver of this word, or the nearest one that its stack has: of a stack without a buffer that grows, the one with
+    /// the same ACKs at first. Another word changes nothing.
+    pub fn receive_as(&mut self, word: &str) {
+        let receiver = Receiver::from_word(word).unwrap_or(self.receiver);
+        let tuned = receiver == Receiver::Tuned && !self.profile.stack().tuned_buffer;
+        self.receiver = if tuned { Receiver::QuickAckThenDelayed } else { receiver };
     }
 
     /// Whether [`FlowGroup::partial_acks`] has a choice: only NewReno has partial ACKs, and Linux has its own response.
