@@ -228,9 +228,10 @@ fn transfers(row: &Row) -> String {
 
 fn third_lost(lost: &ThirdLost) -> String {
     let &ThirdLost { bytes, seconds, datagrams, again, repair } = lost;
-    let repaired = repair.map_or("nothing was sent again for the body".into(), |Repair { by, after_ms }| {
-        format!("repaired by {}, {} ms after the lost one", by.words(), short(after_ms))
-    });
+    let repaired =
+        repair.map_or("the lost datagram had no byte of the body".into(), |Repair { by, after_ms }| {
+            format!("repaired by {}, {} ms after the lost one", by.words(), short(after_ms))
+        });
     format!(
         "\nThird datagram lost: {bytes} bytes in {} s, {datagrams} datagrams, {again} more than without the loss; {repaired}.\n",
         short(seconds)

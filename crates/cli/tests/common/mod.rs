@@ -111,7 +111,7 @@ impl From<Output> for Finished {
 impl Finished {
     /// Standard output of a successful run as JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
-        // A busy machine takes more than the ten seconds after which the progress is told.
+        // A command that takes longer than 10 s, as on a busy machine, prints its progress.
         let told: Vec<&str> = self.err.lines().filter(|line| !line.ends_with(" s left")).collect();
         assert_eq!((self.code, told.join("\n")), (0, String::new()), "{}", self.out);
         serde_json::from_str(&self.out).expect("JSON")
