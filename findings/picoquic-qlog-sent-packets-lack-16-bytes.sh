@@ -3,18 +3,38 @@
 # sent lacks the 16 bytes of its authentication tag, though both are one field of one log, and the datagram that the packet fills has its
 # whole length (byte_length). A rate or a window by the sizes of sent packets is 1.1 % too small for packets of 1,440 bytes, and 30 % for short ones.
 # Cause, a conjecture: the packet is logged before it is encrypted. qlog_packet_start() of loglib/qlog.c writes the size that it is given.
-# Versions: aiopquic 0.6.1 (binding of picoquic, Python 3.12 or later). Control: packets received in the same log.
+# Versions: aiopquic 0.6.1 (binding of picoquic), Python 3.13 of Debian 13. Control: packets received in the same log.
 set -euo pipefail
 work=$(mktemp -d)
-server=
-trap '[ -z "$server" ] || kill "$server" 2> /dev/null || true; rm -rf "$work"' EXIT
-python=
-for each in python3 python3.14 python3.13 python3.12 "${PYTHON:-}"; do
-    if [ -n "$each" ] && "$each" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2> /dev/null; then python=$each; fi
-done
-[ -n "$python" ] || { echo "expected Python 3.12 or later, also by PYTHON=PATH" >&2; exit 2; }
-"$python" -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check aiopquic==0.6.1
+trap 'rm -rf "$work"' EXIT
+# Unpacks packages of a release of Debian and all that they depend on into $work/root. Nothing is installed.
+unpack() {
+    local apt=$work/apt archive package
+    archive=$(apt-get indextargets --format '$(SITE) $(ORIGIN)' 'Created-By: Packages' |
+        awk '$2 == "Debian" && $1 !~ /security/ { print $1; exit }')
+    mkdir -p "$apt"/{lists,archives}/partial "$work"/root/usr/{bin,sbin,lib,lib64}
+    : > "$apt/status"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive $1 main" > "$apt/sources.list"
+    local get=(apt-get -qq -o Dir::Etc::sourcelist="$apt/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State="$apt"
+        -o Dir::State::lists="$apt/lists" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt" -o APT::Sandbox::User="$(id -un)"
+        -o Debug::NoLocking=true)
+    "${get[@]}" update
+    "${get[@]}" install --download-only --yes --no-install-recommends "${@:2}"
+    for name in bin sbin lib lib64; do ln -s "usr/$name" "$work/root/$name"; done
+    for package in "$apt"/archives/*.deb; do
+        dpkg --fsys-tarfile "$package" | tar --extract --keep-directory-symlink --no-same-owner --directory "$work/root"
+    done
+}
+
+# The command line that runs a program with the unpacked libraries.
+run=("$work/root/lib64/ld-linux-x86-64.so.2" --library-path "$work/root/usr/lib/x86_64-linux-gnu")
+
+unpack trixie python3.13-minimal libpython3.13-stdlib
+python=("${run[@]}" "$work/root/usr/bin/python3.13")
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check --ignore-requires-python --target "$work/packages" \
+    --implementation cp --python-version 3.13 --abi cp313 --platform manylinux_2_34_x86_64 --only-binary=:all: aiopquic==0.6.1
+export PYTHONHOME=$work/root/usr PYTHONPATH=$work/packages
 cd "$work"
 mkdir logs
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
@@ -60,8 +80,8 @@ async def main():
 
 asyncio.run(main())
 PYTHON
-"$work/venv/bin/python" transfer.py || { echo "the transfer failed" >&2; exit 1; }
-"$work/venv/bin/python" - <<'PYTHON'
+"${python[@]}" transfer.py || { echo "the transfer failed" >&2; exit 1; }
+"${python[@]}" - <<'PYTHON'
 import importlib.metadata
 import json
 import pathlib
