@@ -2,7 +2,8 @@
 
 use firstflight_scenario::{Candidate, Profile};
 
-use crate::rerun::ETHERNET;
+/// Size of a full packet on a path that shows no other, bytes.
+pub(crate) const ETHERNET: u32 = 1500;
 
 /// A stack with its settings.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,11 +8,8 @@ use firstflight_hosts::host::{Host, Observe};
 use firstflight_scenario::build::{self, Flow, Packet, Rounds};
 use firstflight_scenario::{Limit, Scenario};
 
-use crate::candidates::Sender;
+use crate::candidates::{ETHERNET, Sender};
 use crate::draws::Path;
-
-/// Size of a full packet on a path that shows no other, bytes.
-pub(crate) const ETHERNET: u32 = 1500;
 
 /// Transfers of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
