@@ -118,10 +118,10 @@ fn usage(command: &mut Command) -> String {
     command.render_usage().to_string().trim_start_matches("Usage: ").to_owned()
 }
 
-/// `--rate` of `--rate <RATE>`, `SCENARIO` of `<SCENARIO>`.
+/// `--rate` of `--rate <RATE>`, `SCENARIO` of `<SCENARIO>`, `CAPTURE` of `<CAPTURE>...`.
 fn bare(argument: &str) -> &str {
     let name = argument.split(" <").next().unwrap_or_default();
-    name.trim_matches(['<', '>', '[', ']'])
+    name.trim_end_matches("...").trim_matches(['<', '>', '[', ']'])
 }
 
 /// A text of the error's context; empty if there is none.

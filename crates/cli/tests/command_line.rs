@@ -119,6 +119,7 @@ fn every_profile_is_named_where_one_is_chosen() {
 fn missing_repeated_and_conflicting_arguments_are_refused() {
     refused(&["run"], "SCENARIO: missing; expected firstflight run [OPTIONS] <SCENARIO>");
     refused(&["run", "a", "b"], "b: one argument too many; expected firstflight run [OPTIONS] <SCENARIO>");
+    refused(&["identify"], "CAPTURE: missing; expected firstflight identify [OPTIONS] <CAPTURE>...");
     refused(&["completions"], "SHELL: missing; expected firstflight completions <SHELL>");
     refused(&["run", "a", "--seed", "1", "--seed", "2"], "--seed: given twice; expected one --seed");
     refused(&["presets", "cable", "--json"], "NAME: cannot be combined with --json; expected one of the two");
