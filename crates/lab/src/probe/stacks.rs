@@ -37,7 +37,12 @@ pub const STACKS: &[Stack] = &[
         include_str!("../../stacks/nginx.sh"),
         "apt-get install nginx (Debian 13 or later)",
     ),
-    script("nginx-sid", Protocol::Quic, include_str!("../../stacks/nginx.sh"), "nginx of Debian unstable"),
+    script(
+        "nginx-sid",
+        Protocol::Quic,
+        include_str!("../../stacks/nginx.sh"),
+        "the package nginx of Debian unstable",
+    ),
     script(
         "haproxy",
         Protocol::Quic,
@@ -48,30 +53,40 @@ pub const STACKS: &[Stack] = &[
         "haproxy-3.4",
         Protocol::Quic,
         include_str!("../../stacks/haproxy.sh"),
-        "haproxy of Debian experimental",
+        "the package haproxy of Debian experimental",
     ),
     script("ngtcp2", Protocol::Quic, include_str!("../../stacks/ngtcp2.sh"), "apt-get install ngtcp2-server"),
-    script("quic-go", Protocol::Quic, include_str!("../../stacks/quic-go.sh"), "Go 1.24 or later"),
+    script(
+        "quic-go",
+        Protocol::Quic,
+        include_str!("../../stacks/quic-go.sh"),
+        "go build in crates/lab/stacks/quic-go (Go 1.24 or later)",
+    ),
     script("aioquic", Protocol::Quic, include_str!("../../stacks/aioquic.sh"), "pip install aioquic"),
     script(
         "quiche",
         Protocol::Quic,
         include_str!("../../stacks/quiche.sh"),
-        "Rust, cmake and a C++ compiler",
+        "cargo build --release in crates/lab/stacks/quiche (cmake, a C++ compiler)",
     ),
     script(
         "quiche-pmtud",
         Protocol::Quic,
         include_str!("../../stacks/quiche.sh"),
-        "Rust, cmake and a C++ compiler",
+        "cargo build --release in crates/lab/stacks/quiche (cmake, a C++ compiler)",
     ),
     script(
         "msquic",
         Protocol::Quic,
         include_str!("../../stacks/msquic.sh"),
-        "Rust, cmake, perl and a C compiler",
+        "cargo build --release in crates/lab/stacks/msquic (cmake, perl, a C compiler)",
     ),
-    script("s2n-quic", Protocol::Quic, include_str!("../../stacks/s2n-quic.sh"), "Rust and a C compiler"),
+    script(
+        "s2n-quic",
+        Protocol::Quic,
+        include_str!("../../stacks/s2n-quic.sh"),
+        "cargo build --release in crates/lab/stacks/s2n-quic (a C compiler)",
+    ),
 ];
 
 #[cfg(test)]
