@@ -29,7 +29,7 @@ const PATH: &str = "[path]\nrate = \"20 Mbit/s\"\nrtt = \"60 ms\"\nbuffer = \"1 
 
 #[test]
 fn flows_of_a_scenario_are_responses_of_a_server() {
-    if !check::can_run(&check::check()) {
+    if !check::can_run(&check::abilities()) {
         firstflight_skip::skip("`firstflight lab check` says what this machine lacks");
         return;
     }
@@ -60,7 +60,7 @@ fn flows_of_a_scenario_are_responses_of_a_server() {
 
 #[test]
 fn a_run_with_a_duration_ends_within_a_transfer() {
-    if !check::can_run(&check::check()) {
+    if !check::can_run(&check::abilities()) {
         firstflight_skip::skip("`firstflight lab check` says what this machine lacks");
         return;
     }

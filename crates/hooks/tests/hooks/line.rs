@@ -30,7 +30,7 @@ pub(crate) fn host(number: usize) -> Ipv4Addr {
 impl Line {
     /// `None`, with the reason on standard error, where this machine cannot emulate it. `buffer` in packets.
     pub(crate) fn lay(rate: &str, buffer: u32) -> Option<Self> {
-        if !check::can_run(&check::check()) {
+        if !check::can_run(&check::abilities()) {
             firstflight_skip::skip("`firstflight lab check` says what this machine lacks");
             return None;
         }

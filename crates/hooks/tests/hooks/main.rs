@@ -43,9 +43,10 @@ fn a_connection_starts_as_planned_and_is_reported_when_it_ends() {
     );
     assert!(report.handshake_rtt > Nanos::ZERO && report.min_rtt <= report.handshake_rtt);
     assert!(report.handshake_rtt.0 < ended.0 - began.0 && report.srtt.0 < SECOND && report.rate > 0);
-    // On a busy machine a probe of the tail may be sent.
+    // On a busy machine a probe of the tail may be sent, and Linux may reduce the window for the segment that it repeats.
     assert!(report.first_window_lost <= report.retransmits, "{report:?}");
-    assert!(report.cwnd >= 30 && report.receive_window > 0, "{report:?}");
+    assert!(report.retransmits > 0 || report.cwnd >= 30, "{report:?}");
+    assert!(report.receive_window > 0, "{report:?}");
     assert_eq!((other.peer.to_string().as_str(), other.arm, other.bytes), ("127.1.3.9", Arm::Stock, 0));
     assert_eq!(hooks.lost().expect("a number"), 0);
 }

@@ -217,7 +217,7 @@ const NARROW: &str = r#"
 #[test]
 fn the_greatest_delivery_rate_is_that_of_the_path() {
     let Some(ground) = Ground::new() else { return };
-    if !check::can_run(&check::check()) {
+    if !check::can_run(&check::abilities()) {
         firstflight_skip::skip("`firstflight lab check` says what this machine lacks");
         return;
     }
@@ -267,7 +267,7 @@ const WINDOWS: [u32; 6] = [16, 21, 24, 28, 30, 34];
 #[test]
 fn a_threshold_or_a_pace_of_the_path_keeps_the_second_flight_within_a_short_queue() {
     let Some(ground) = Ground::new() else { return };
-    if !check::can_run(&check::check()) {
+    if !check::can_run(&check::abilities()) {
         firstflight_skip::skip("`firstflight lab check` says what this machine lacks");
         return;
     }
