@@ -12,7 +12,7 @@ use firstflight_scenario::{preset::PRESETS, schema};
 use crate::doctor::VERSION;
 use crate::failure::{Failure, wrong_at};
 use crate::{
-    algorithms, capture, compare, connections, doctor, effect, identify, log, output, presets, run, sender,
+    algorithms, capture, compare, conform, connections, doctor, effect, identify, log, output, presets, run, sender,
     sweep,
 };
 
@@ -68,6 +68,7 @@ enum Command {
     Presets(presets::Options),
     Doctor(doctor::Options),
     Sender(sender::Options),
+    Conform(conform::Options),
     Schema(Schema),
     Completions(Completions),
     Manual(Manual),
@@ -151,6 +152,7 @@ impl Cli {
             Command::Presets(options) => presets::execute(&options),
             Command::Doctor(options) => doctor::execute(&options),
             Command::Sender(options) => sender::execute(&options),
+            Command::Conform(options) => conform::execute(&options),
             Command::Schema(Schema { files }) => output::print(&match files {
                 Files::Scenario => schema_text(&schema::schema()),
                 Files::Grid => firstflight::sweep::schema_text(),

@@ -8,6 +8,7 @@ mod capture;
 mod captures;
 mod cli;
 mod compare;
+mod conform;
 mod connections;
 mod doctor;
 mod effect;

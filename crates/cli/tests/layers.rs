@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 36] = [
+const LAYERS: [(&str, &[&str]); 37] = [
     ("contract", &[]),
     ("quantile", &[]),
     ("probe", &["contract", "quantile"]),
@@ -39,6 +39,7 @@ const LAYERS: [(&str, &[&str]); 36] = [
     ),
     ("explain", &["contract", "document", "random", "net", "scenario", "capture", "hosts"]),
     ("identify", &["contract", "document", "random", "probe", "scenario", "capture", "results", "hosts"]),
+    ("conform", &["contract", "document", "host", "schemes", "scenario"]),
     ("sweep", &["contract", "document", "random", "scenario", "results", "hosts"]),
     (
         "compare",
@@ -98,6 +99,7 @@ const LAYERS: [(&str, &[&str]); 36] = [
             "sim",
             "hosts",
             "identify",
+            "conform",
             "sweep",
             "compare",
             "kernel",

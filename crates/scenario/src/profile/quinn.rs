@@ -6,6 +6,8 @@ use firstflight_host::stack::{Datagrams, Discovery, Fill, Pacing, Refill, Rules,
 use super::{DATAGRAMS, QUIC, Options, Stack};
 
 pub(super) const STACK: Stack = Stack {
+    // congestion/cubic.rs
+    parameters: &[("cubic", "rules", "quinn")],
     // stream_receive_window: 12.5 MB/s in 100 ms
     receive_window: Some(1_250_000),
     rules: Rules {

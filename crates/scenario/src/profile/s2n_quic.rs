@@ -8,7 +8,12 @@ use super::{DATAGRAMS, QUIC, Options, Stack, bursts_of_ten};
 pub(super) const STACK: Stack = Stack {
     startup: "hystart++",
     // An ACK adds all that it acknowledges.
-    parameters: &[("hystart++", "css_rounds", "0"), ("hystart++", "l", "0")],
+    parameters: &[
+        ("hystart++", "rules", "s2n-quic"),
+        ("hystart++", "css_rounds", "0"),
+        ("hystart++", "l", "0"),
+        ("cubic", "rules", "s2n-quic"),
+    ],
     rules: Rules {
         datagrams: Some(Datagrams {
             // path/mtu.rs: the payload of Ethernet first

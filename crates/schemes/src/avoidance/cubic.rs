@@ -4,17 +4,25 @@
 //! The window follows a cubic function of the time since the last reduction: it returns to the window of that
 //! reduction, grows slowly around it, and fast beyond it. If a Reno flow would be faster, the window follows Reno.
 
+mod curve;
 mod linux;
+mod quic;
 mod rfc9438;
 
 use crate::scheme::Fixed;
 use crate::{choice, scheme};
-use firstflight_contract::{Ack, Congestion, Control, Declaration, Entry, Nanos, Phase, Role, Step};
+use firstflight_contract::{Ack, Congestion, Control, Declaration, Entry, Nanos, Phase, Role, Step, mul_div_round};
 pub use linux::Linux;
+pub use quic::Quic;
 pub use rfc9438::Rfc9438;
 
 /// Parameters are kept in 2^-32.
 const ONE: u64 = 1 << 32;
+
+/// `part` of `bytes`, `part` in 2^-32, to the nearest byte: 0.7 of 100 packets are 70 packets.
+fn times(bytes: u64, part: u64) -> u64 {
+    mul_div_round(bytes, part, ONE)
+}
 
 /// CUBIC.
 #[derive(Clone, Debug, Default)]
@@ -27,14 +35,14 @@ scheme! {
     impl Scheme for Cubic {
         label: "cubic",
         role: Role::Avoidance,
-        source: "RFC 9438; Linux 6.x, net/ipv4/tcp_cubic.c",
+        source: "RFC 9438; Linux 6.x, net/ipv4/tcp_cubic.c; neqo 80ca01ee, quinn-proto 0.11.19, s2n-quic-core 0.91.0, tquic 1.6.0",
         summary: "a cubic function of the time since the last reduction, never slower than Reno",
     }
     on set: configure;
 
     pub struct Parameters {
         /// rfc9438: the rules of the RFC; linux: the rules of the kernel, in whole segments and with 5 % a round trip
-        /// before the first loss
+        /// before the first loss; neqo, quinn, s2n-quic, tquic: those of a QUIC stack
         rules: Rules = Rfc9438,
         // RFC 9438 section 5: "C SHOULD be set to 0.4".
         /// steepness of the curve, segments per second cubed (RFC 9438 section 5; Linux: bic_scale, in steps of 10/1024)
@@ -57,6 +65,14 @@ choice! {
         Rfc9438 = "rfc9438",
         /// The rules of the Linux kernel.
         Linux = "linux",
+        /// The rules of neqo 80ca01ee.
+        Neqo = "neqo",
+        /// The rules of quinn-proto 0.11.19.
+        Quinn = "quinn",
+        /// The rules of s2n-quic-core 0.91.0.
+        S2nQuic = "s2n-quic",
+        /// The rules of tquic 1.6.0.
+        Tquic = "tquic",
     }
 }
 
@@ -65,6 +81,7 @@ choice! {
 enum State {
     Rfc9438(Rfc9438),
     Linux(Linux),
+    Quic(Quic),
 }
 
 impl Default for State {
@@ -130,6 +147,7 @@ impl Cubic {
         self.state = match self.parameters.rules {
             Rules::Rfc9438 => State::default(),
             Rules::Linux => State::Linux(Linux::default()),
+            Rules::Neqo | Rules::Quinn | Rules::S2nQuic | Rules::Tquic => State::Quic(Quic::default()),
         };
     }
 }
@@ -139,6 +157,7 @@ impl Phase for Cubic {
         match &mut self.state {
             State::Rfc9438(rules) => rules.enter(&self.parameters, entry),
             State::Linux(rules) => rules.enter(&self.parameters, entry),
+            State::Quic(rules) => rules.enter(&self.parameters, entry),
         }
     }
 
@@ -147,6 +166,7 @@ impl Phase for Cubic {
         match &mut self.state {
             State::Rfc9438(rules) => rules.on_ack(&self.parameters, ack, control),
             State::Linux(rules) => rules.on_ack(&self.parameters, ack, control),
+            State::Quic(rules) => rules.on_ack(&self.parameters, ack, control),
         }
         Step::Stay
     }
@@ -155,6 +175,7 @@ impl Phase for Cubic {
         match &mut self.state {
             State::Rfc9438(rules) => rules.on_congestion(&self.parameters, event, control),
             State::Linux(rules) => rules.on_congestion(&self.parameters, event, control),
+            State::Quic(rules) => rules.on_congestion(&self.parameters, event, control),
         }
         Step::Stay
     }
@@ -163,6 +184,7 @@ impl Phase for Cubic {
         match &mut self.state {
             State::Rfc9438(rules) => rules.on_spurious(),
             State::Linux(rules) => rules.on_spurious(),
+            State::Quic(rules) => rules.on_spurious(),
         }
     }
 }

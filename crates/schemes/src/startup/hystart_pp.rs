@@ -3,8 +3,10 @@
 //! Slow start that compares the smallest RTT of each round with that of the round before. When the RTT rises, growth first
 //! drops to a quarter (Conservative Slow Start). If the RTT falls again, the rise was jitter and slow start resumes;
 //! otherwise congestion avoidance begins after five such rounds.
+//!
+//! Where the RFC leaves an order open, implementations differ: [`Rules`] names them.
 
-use crate::scheme;
+use crate::{choice, scheme};
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Rate, Role, Signals, Step, Why, slow_start,
 };
@@ -58,8 +60,42 @@ scheme! {
         // RFC 9406 section 4.3: "L = infinity if paced, L = 8 if non-paced", segments an ACK.
         /// most an ACK adds while the sender is not paced (L); 0 is no limit
         l: u64 = 8 packets,
+        /// the order of growth, sample and round in one ACK, which the RFC leaves open: rfc9406, or an implementation's
+        rules: Rules = Rfc9406,
+        /// the RTT below which Conservative Slow Start was an error: current-round (RFC 9406), or entry-threshold, the RTT that led into it (an option of neqo)
+        css_baseline: Baseline = CurrentRound,
     }
 }
+
+choice! {
+    /// Values of the parameter `rules`: the order within an ACK.
+    pub enum Rules {
+        /// Growth, then the sample. The ACK that ends a round gives the first sample of the next. Fractions of a byte are carried.
+        Rfc9406 = "rfc9406",
+        /// neqo 80ca01ee, `cc/hystart.rs`: the sample, then growth, cut to whole bytes. The ACK that ends a round gives its last sample, and the
+        /// ACK that ends slow start adds nothing.
+        Neqo = "neqo",
+        /// tquic 1.6.0, `congestion_control/hystart_plus_plus.rs`: growth, cut to whole bytes, then the sample. The ACK that ends a round gives its
+        /// last sample. Samples that led into Conservative Slow Start also judge it.
+        Tquic = "tquic",
+        /// s2n-quic-core 0.91.0, `recovery/hybrid_slow_start.rs`, whose parameter `css_rounds` is 0: the eighth sample of a round judges it,
+        /// before growth, where the window has 16 segments or more; no other does.
+        S2nQuic = "s2n-quic",
+    }
+}
+
+choice! {
+    /// Values of the parameter `css_baseline`.
+    pub enum Baseline {
+        /// The smallest RTT of the round that led into Conservative Slow Start.
+        CurrentRound = "current-round",
+        /// The smallest RTT of the round before it, with the rise.
+        EntryThreshold = "entry-threshold",
+    }
+}
+
+/// s2n-quic-core 0.91.0, `recovery/hybrid_slow_start.rs`, LOW_SSTHRESH: segments of the smallest window that a rise ends.
+const S2N_LOW_SSTHRESH: u64 = 16;
 
 impl HystartPp {
     fn in_css(&self) -> bool {
@@ -85,8 +121,95 @@ impl HystartPp {
         }
         // Section 4.2, in CSS: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)"
         let n = n + self.remainder;
-        self.remainder = n % self.divisor;
+        if self.parameters.rules == Rules::Rfc9406 {
+            self.remainder = n % self.divisor;
+        }
         n / self.divisor
+    }
+
+    /// The end of a round: "lastRoundMinRTT = currentRoundMinRTT, currentRoundMinRTT = infinity, rttSampleCount = 0".
+    fn begin_round(&mut self) {
+        self.last_round_min_rtt = self.current_round_min_rtt.take();
+        self.rtt_sample_count = 0;
+    }
+
+    /// A round of Conservative Slow Start is complete: whether it was the last.
+    fn css_is_over(&mut self) -> bool {
+        // "CSS lasts at most CSS_ROUNDS rounds. If the transition into CSS happens in the middle of a
+        // round, that partial round counts towards the limit."
+        self.css_rounds += u32::from(self.in_css());
+        self.in_css() && self.css_rounds >= self.parameters.css_rounds
+    }
+
+    /// "If CSS_ROUNDS rounds are complete, enter congestion avoidance by setting ssthresh to the current cwnd."
+    fn leave(control: &mut Control) -> Step {
+        control.ssthresh = control.cwnd;
+        Step::Exit(Exit::Delay)
+    }
+
+    /// An ACK by the RFC.
+    #[inline]
+    fn on_ack_of_rfc9406(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if ack.is(Ack::ROUND_START) {
+            if self.css_is_over() && !ack.is(Ack::RECOVERY) {
+                return Self::leave(control);
+            }
+            self.begin_round();
+        }
+        // The RFC updates cwnd before it looks at the sample: the ACK that enters CSS still counts in full.
+        let growth = self.growth(ack, control);
+        self.sample(ack.rtt);
+        let step = slow_start(&Ack { growth, ..*ack }, control);
+        if self.parameters.css_rounds == 0 && self.in_css() && !ack.is(Ack::RECOVERY) {
+            return Self::leave(control);
+        }
+        step
+    }
+
+    fn on_ack_of_neqo(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        self.sample(ack.rtt);
+        if ack.is(Ack::ROUND_START) {
+            self.begin_round();
+            if self.css_is_over() && !ack.is(Ack::RECOVERY) {
+                return Self::leave(control);
+            }
+        }
+        let growth = self.growth(ack, control);
+        slow_start(&Ack { growth, ..*ack }, control)
+    }
+
+    fn on_ack_of_tquic(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        let growth = self.growth(ack, control);
+        let step = slow_start(&Ack { growth, ..*ack }, control);
+        self.sample(ack.rtt);
+        if ack.is(Ack::ROUND_START) {
+            self.begin_round();
+            if self.css_is_over() && !ack.is(Ack::RECOVERY) {
+                return Self::leave(control);
+            }
+        }
+        step
+    }
+
+    fn on_ack_of_s2n_quic(&mut self, ack: &Ack, control: &mut Control) -> Step {
+        if ack.is(Ack::ROUND_START) {
+            self.begin_round();
+        }
+        // Later samples of a round are neither kept nor judged.
+        if self.rtt_sample_count < self.parameters.n_rtt_sample {
+            self.sample(ack.rtt);
+        }
+        if self.in_css() {
+            let low = S2N_LOW_SSTHRESH.saturating_mul(ack.mss.into());
+            if control.cwnd >= low && !ack.is(Ack::RECOVERY) {
+                return Self::leave(control);
+            }
+            self.css_baseline_min_rtt = None;
+            // The round was judged.
+            self.rtt_sample_count = self.parameters.n_rtt_sample;
+        }
+        let growth = self.growth(ack, control);
+        slow_start(&Ack { growth, ..*ack }, control)
     }
 
     fn sample(&mut self, rtt: Nanos) {
@@ -113,13 +236,18 @@ impl HystartPp {
             // "if (currentRoundMinRTT >= (lastRoundMinRTT + RttThresh)) cssBaselineMinRtt =
             // currentRoundMinRTT; exit slow start and enter CSS"
             if current >= last.saturating_add(thresh) {
-                self.css_baseline_min_rtt = Some(current);
+                self.css_baseline_min_rtt = Some(match self.parameters.css_baseline {
+                    Baseline::CurrentRound => current,
+                    Baseline::EntryThreshold => last.saturating_add(thresh),
+                });
                 self.css_rounds = 0;
                 self.remainder = 0;
                 // "For CSS rounds where at least N_RTT_SAMPLE RTT samples have been obtained": the samples
                 // that led here are slow start's. Without this the next sample alone could send the sender
                 // back.
-                self.rtt_sample_count = 0;
+                if self.parameters.rules != Rules::Tquic {
+                    self.rtt_sample_count = 0;
+                }
             }
         }
     }
@@ -144,32 +272,12 @@ impl Phase for HystartPp {
         if !self.active {
             return slow_start(ack, control);
         }
-        if ack.is(Ack::ROUND_START) {
-            if self.in_css() {
-                // "CSS lasts at most CSS_ROUNDS rounds. If the transition into CSS happens in the middle of a
-                // round, that partial round counts towards the limit."
-                self.css_rounds += 1;
-                if self.css_rounds >= self.parameters.css_rounds && !ack.is(Ack::RECOVERY) {
-                    // "If CSS_ROUNDS rounds are complete, enter congestion avoidance by setting ssthresh to
-                    // the current cwnd."
-                    control.ssthresh = control.cwnd;
-                    return Step::Exit(Exit::Delay);
-                }
-            }
-            // "At the start of each round ...: lastRoundMinRTT = currentRoundMinRTT, currentRoundMinRTT =
-            // infinity, rttSampleCount = 0"
-            self.last_round_min_rtt = self.current_round_min_rtt.take();
-            self.rtt_sample_count = 0;
+        match self.parameters.rules {
+            Rules::Rfc9406 => self.on_ack_of_rfc9406(ack, control),
+            Rules::Neqo => self.on_ack_of_neqo(ack, control),
+            Rules::Tquic => self.on_ack_of_tquic(ack, control),
+            Rules::S2nQuic => self.on_ack_of_s2n_quic(ack, control),
         }
-        // The RFC updates cwnd before it looks at the sample: the ACK that enters CSS still counts in full.
-        let growth = self.growth(ack, control);
-        self.sample(ack.rtt);
-        let step = slow_start(&Ack { growth, ..*ack }, control);
-        if self.parameters.css_rounds == 0 && self.in_css() && !ack.is(Ack::RECOVERY) {
-            control.ssthresh = control.cwnd;
-            return Step::Exit(Exit::Delay);
-        }
-        step
     }
 
     fn spent(&self, grown: u64) -> u64 {

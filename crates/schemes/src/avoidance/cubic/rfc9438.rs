@@ -1,13 +1,10 @@
 //! The rules of RFC 9438.
 //!
-//! All arithmetic is in integers. Windows are bytes, with fractions of a byte carried from ACK to ACK; time on the
-//! curve counts in ticks of 1024 ns. One division an ACK gives the part of the window that the ACK covers, and its
+//! All arithmetic is in integers. Windows are bytes, with fractions of a byte carried from ACK to ACK. One division an ACK gives the part of the window that the ACK covers, and its
 //! remainder is carried too, so that growth follows the RFC's real-valued rule without drift.
 
-use super::{ONE, Parameters, Ruled};
-use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Nanos, cube_root, cube_shift, mul_div, mul_div_round, mul_shift,
-};
+use super::{ONE, Parameters, Ruled, curve, times};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Nanos, mul_div};
 
 /// The part of the window that an ACK covers is in 2^-18: for ACKs up to 16 KB the division then has operands
 /// of 32 bits, for which processors are several times faster. The carried remainder makes up for the coarse
@@ -16,18 +13,6 @@ const SHARE_BITS: u32 = 18;
 /// `alpha_cubic` is in 2^-8 bytes, so `W_est` grows in 2^-26.
 const ALPHA_BITS: u32 = 8;
 const W_EST_BITS: u32 = SHARE_BITS + ALPHA_BITS;
-/// A tick of 2^10 ns, so that a shift replaces a division.
-const TICK_BITS: u32 = 10;
-/// Longest distance from the plateau in ticks, 1100 s: its cube times any scale fits 127 bits.
-const MAX_TICKS: u64 = (1 << 30) - 1;
-/// The curve's scale is in 2^-77 bytes per cubic tick.
-const SCALE_BITS: u32 = 77;
-/// (1.024e-6 s)^3 in 2^-85: one cubic tick in cubic seconds.
-const CUBIC_TICK: u64 = 41_538_375;
-const CUBIC_TICK_BITS: u32 = 85;
-/// Largest distance in bytes between W_max and the window that a K is computed for.
-const MAX_RISE: u64 = 1 << 50;
-
 /// State of one congestion avoidance stage, restored as a whole if its cause was spurious (section 4.9).
 #[derive(Clone, Copy, Debug, Default)]
 struct Stage {
@@ -68,11 +53,6 @@ pub struct Rfc9438 {
 }
 
 impl Rfc9438 {
-    /// `part` of `bytes`, `part` in 2^-32, to the nearest byte: 0.7 of 100 packets are 70 packets.
-    fn times(bytes: u64, part: u64) -> u64 {
-        mul_div_round(bytes, part, ONE)
-    }
-
     /// The first ACK of a congestion avoidance stage.
     #[cold]
     fn begin(&mut self, now: Nanos, cwnd: u64) {
@@ -84,8 +64,7 @@ impl Rfc9438 {
         stage.w_est_fraction = 0;
         if stage.reduced && stage.w_max > cwnd {
             // Figure 2: K = cubic root of ((W_max - cwnd_epoch) / C)
-            let rise = (stage.w_max - cwnd).min(MAX_RISE);
-            stage.k = cube_root(rise, SCALE_BITS, self.scale).min(MAX_TICKS);
+            stage.k = curve::k(stage.w_max - cwnd, self.scale);
         } else {
             // Sections 4.8 and 4.10: "K is set to 0, and W_max is set to the congestion window size at the
             // beginning of the current congestion avoidance stage."
@@ -101,21 +80,13 @@ impl Rfc9438 {
     /// Figure 1: `W_cubic(t) = C (t - K)^3 + W_max`, bytes.
     #[inline]
     fn w_cubic(&self, t: Nanos) -> u64 {
-        let t = t.0 >> TICK_BITS;
-        let distance = t.abs_diff(self.stage.k).min(MAX_TICKS);
-        let change = cube_shift(distance as u32, self.scale, SCALE_BITS);
-        if t >= self.stage.k {
-            self.stage.w_max.saturating_add(change)
-        } else {
-            self.stage.w_max.saturating_sub(change)
-        }
+        curve::w_cubic(t, self.stage.k, self.stage.w_max, self.scale)
     }
 
     /// The constants that depend on the segment size.
     fn set_mss(&mut self, parameters: &Parameters, mss: u32) {
         self.mss = mss.into();
-        let c = parameters.c.0 * self.mss;
-        self.scale = mul_shift(c, CUBIC_TICK, 32 + CUBIC_TICK_BITS - SCALE_BITS).max(1);
+        self.scale = curve::scale(parameters, self.mss);
         // Section 4.3: alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic)
         self.alpha = mul_div(self.mss << ALPHA_BITS, 3 * (ONE - parameters.beta.0), ONE + parameters.beta.0);
     }
@@ -191,14 +162,14 @@ impl Ruled for Rfc9438 {
         // Section 4.7: W_max = cwnd (1 + beta_cubic) / 2 if cwnd < W_max and fast convergence is enabled,
         // else cwnd.
         self.stage.w_max = if parameters.fast_convergence && cwnd < self.stage.w_max {
-            Self::times(cwnd, (ONE + parameters.beta.0) / 2)
+            times(cwnd, (ONE + parameters.beta.0) / 2)
         } else {
             cwnd
         };
         // Section 4.6: "ssthresh = flight_size * beta_cubic; cwnd_prior = cwnd; cwnd = max(ssthresh, 2) if
         // reduction on loss, max(ssthresh, 1) if on ECE; ssthresh = max(ssthresh, 2)". Section 4.8: a timeout
         // sets ssthresh the same way; the host sets cwnd.
-        let reduced = Self::times(event.base, parameters.beta.0);
+        let reduced = times(event.base, parameters.beta.0);
         self.stage.cwnd_prior = cwnd;
         event.reduce_to(reduced, control);
         self.stage.begun = false;

@@ -1,0 +1,109 @@
+//! Vectors that this repository has, and faults of vectors.
+
+use std::path::Path;
+
+use crate::{Outcome, Vector, Verdict, is_of, vectors};
+
+fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata"))
+}
+
+fn read(name: &str) -> String {
+    use std::io::Read as _;
+    let file = std::fs::File::open(folder().join(name)).expect("a vector");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("it is text");
+    text
+}
+
+#[test]
+fn windows_are_those_of_the_authors_code() {
+    let all = vectors(folder()).expect("the folder");
+    let verdicts: Vec<Verdict> = all.iter().map(|vector| Verdict::of(vector.as_ref().expect("a vector"))).collect();
+    let of = |scheme: &str, path: &str| {
+        verdicts.iter().find(|verdict| (&*verdict.scheme, &*verdict.path) == (scheme, path)).expect("a verdict")
+    };
+    // Events of the start-up, the event that ends it, and the events after it that the vector has in full.
+    for (scheme, path, start, exit, later) in [
+        ("neqo-classic", "S9", 43, Some(44), 112),
+        ("neqo-hystart-unpaced", "S2", 792, Some(793), 521),
+        ("quinn-cubic", "S9", 43, Some(44), 137),
+        ("quinn-newreno", "S9", 43, Some(44), 109),
+        ("s2n-cubic", "S9", 43, Some(44), 125),
+        ("s2n-cubic", "S2", 139, Some(140), 521),
+        ("tquic-cubic", "S9", 49, Some(50), 139),
+    ] {
+        let verdict = of(scheme, path);
+        assert!(matches!(verdict.outcome, Outcome::Equal | Outcome::WithinASegment), "{verdict:?}");
+        assert_eq!((verdict.start_events, verdict.start_equal), (start, start), "{verdict:?}");
+        assert_eq!((verdict.exit_theirs, verdict.exit_ours), (exit, exit), "{verdict:?}");
+        assert_eq!((verdict.later_events, verdict.later_within), (later, later), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_changed_answer_is_found_with_its_event_and_both_windows() {
+    let text = read("neqo-hystart-unpaced.S2.csv.gz");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    // The fourth event: four comments, the columns, three rows before it. The window grows by a datagram of 1200 bytes.
+    let row = &mut lines[8];
+    assert!(row.contains(",16800,"), "{row}");
+    *row = row.replace(",16800,", ",16801,");
+    let vector = Vector::parse(&lines.join("\n"), "changed.S2.csv").expect("a vector");
+    let verdict = Verdict::of(&vector);
+    assert_eq!(verdict.outcome, Outcome::Differs);
+    let first = verdict.first_difference.expect("a difference");
+    assert_eq!((first.event, first.line, first.theirs, first.ours), (4, 9, 16_801, 16_800));
+}
+
+#[test]
+fn the_rules_of_another_stack_are_seen() {
+    // s2n-quic leaves slow start by its eighth sample of a round; HyStart++ becomes careful there.
+    let text = read("s2n-cubic.S2.csv.gz").replace("scheme=s2n-cubic", "scheme=neqo-hystart-unpaced");
+    let verdict = Verdict::of(&Vector::parse(&text, "taken.S2.csv").expect("a vector"));
+    assert_eq!(verdict.outcome, Outcome::Differs, "{verdict:?}");
+}
+
+#[test]
+fn a_vector_of_an_unknown_scheme_is_not_comparable_and_says_why() {
+    let text = read("quinn-cubic.S9.csv.gz").replace("scheme=quinn-cubic", "scheme=quinn-other");
+    let verdict = Verdict::of(&Vector::parse(&text, "other.S9.csv").expect("a vector"));
+    assert_eq!(verdict.outcome, Outcome::NotComparable);
+    assert_eq!(verdict.why.as_deref(), Some("no scheme here is quinn-other"));
+}
+
+#[test]
+fn vectors_are_chosen_by_the_project_s_word_and_by_the_label_here() {
+    for (scheme, name, chosen) in [
+        ("neqo-hystart-unpaced", "neqo", true),
+        ("neqo-hystart-unpaced", "neqo-hystart", true),
+        ("neqo-hystart-unpaced", "neqo-hy", false),
+        ("neqo-hystart-unpaced", "hystart++", true),
+        ("neqo-hystart-unpaced", "cubic", true),
+        ("quinn-newreno", "cubic", false),
+    ] {
+        assert_eq!(is_of(scheme, name), chosen, "{scheme} {name}");
+    }
+}
+
+#[test]
+fn faults_are_named_with_file_line_and_expectation() {
+    let text = read("quinn-newreno.S9.csv.gz");
+    let flaw = |text: &str| Vector::parse(text, "v.csv").expect_err("a flaw").to_string();
+    assert_eq!(
+        flaw("t_us,cwnd\n1,2\n"),
+        "v.csv:1: the comment `# project=` is missing; expected a recorded vector"
+    );
+    assert_eq!(flaw("# project=x\nt_us,cwnd\n"), "v.csv: the comments have no `scheme=`");
+    let renamed = flaw(&text.replace(",srtt_us,", ",srtt,"));
+    assert!(renamed.starts_with("v.csv: the column srtt_us is missing; expected t_us, cwnd, acked"), "{renamed}");
+    let rows: Vec<&str> = text.lines().collect();
+    let swapped: Vec<&str> = rows[..5].iter().chain([&rows[7], &rows[6]]).copied().collect();
+    let back = flaw(&swapped.join("\n"));
+    assert!(back.starts_with("v.csv:7: the time ") && back.contains("is before that of the row above"), "{back}");
+    let cells: Vec<&str> = rows[5].split(',').collect();
+    let word = rows[5].replacen(cells[0], "soon", 1);
+    let none = flaw(&[&rows[..5], &[&word]].concat().join("\n"));
+    assert_eq!(none, "v.csv:6: t_us = \"soon\"; expected a whole number of 0 or more");
+    assert_eq!(flaw(&rows[..5].join("\n")), "v.csv: no row; expected a row for each call");
+}

@@ -1,0 +1,203 @@
+//! Verdicts: a chain beside the answers of a vector.
+
+use serde::Serialize;
+
+use crate::calls::calls;
+use crate::controller::Controller;
+use crate::replay::Replay;
+use crate::rules::{KNOWN, Known};
+use crate::vector::Vector;
+
+/// Datagrams by which windows may differ after the start-up: congestion avoidance counts in another unit in every stack.
+const AFTERWARDS: u64 = 1;
+
+/// Outcome for a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every window is the same, to the byte.
+    Equal,
+    /// The start-up is the same and ends at the same event; later windows differ by a datagram at most.
+    WithinASegment,
+    /// The start-up is the same and ends at the same event; later windows differ by more than a datagram.
+    EqualStart,
+    /// Windows of the start-up differ, or its end.
+    Differs,
+    /// There is nothing to compare with.
+    NotComparable,
+}
+
+/// The first event at which the answers differ.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Number of the event, from one.
+    pub event: u64,
+    /// Line of the file.
+    pub line: u64,
+    /// Time, seconds.
+    pub at_s: f64,
+    /// Window of the vector, bytes.
+    pub theirs: u64,
+    /// Window of the chain, bytes.
+    pub ours: u64,
+    /// State of the vector, in the project's word.
+    pub state: String,
+}
+
+/// A vector beside a chain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Name of the file.
+    pub file: String,
+    /// Project with its release.
+    pub project: String,
+    /// Scheme in the project's word.
+    pub scheme: String,
+    /// Path.
+    pub path: String,
+    /// Chain of this program with its parameters; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ours: Option<String>,
+    /// Outcome.
+    pub outcome: Outcome,
+    /// Reason, where there is nothing to compare with, or the comparison ends early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Compared events of the start-up.
+    pub start_events: u64,
+    /// Those with the same window.
+    pub start_equal: u64,
+    /// Event that ended the start-up: of the vector, and of the chain; absent if it did not end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_theirs: Option<u64>,
+    /// As `exit_theirs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_ours: Option<u64>,
+    /// Compared events after the start-up.
+    pub later_events: u64,
+    /// Those with a window within a datagram.
+    pub later_within: u64,
+    /// Largest difference of windows after the start-up, datagrams.
+    pub later_worst: f64,
+    /// First difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_difference: Option<Difference>,
+    /// The controller broke off; `why` states how.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub broken: bool,
+}
+
+/// The entry for a vector's scheme.
+fn known(scheme: &str) -> Option<&'static Known> {
+    KNOWN.iter().filter(|known| scheme.starts_with(known.theirs)).max_by_key(|known| known.theirs.len())
+}
+
+/// Names under which vectors are chosen: the projects' words, and the labels of this program's start-up schemes.
+pub fn known_schemes() -> Vec<String> {
+    let theirs = KNOWN.iter().map(|known| known.theirs.to_owned());
+    let mut names: Vec<String> = theirs.chain(KNOWN.iter().flat_map(Known::labels)).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Whether a vector of `scheme` is chosen by `name`: the beginning of the project's word, or a label of this program's chain.
+pub fn is_of(scheme: &str, name: &str) -> bool {
+    let begins = scheme.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+    begins || known(scheme).is_some_and(|known| known.labels().any(|label| label == name))
+}
+
+impl Verdict {
+    /// Compares a vector with its chain.
+    pub fn of(vector: &Vector) -> Self {
+        let mut verdict = Self {
+            file: vector.file.clone(),
+            project: vector.project.clone(),
+            scheme: vector.scheme.clone(),
+            path: vector.path.clone(),
+            ours: None,
+            outcome: Outcome::NotComparable,
+            why: None,
+            start_events: 0,
+            start_equal: 0,
+            exit_theirs: None,
+            exit_ours: None,
+            later_events: 0,
+            later_within: 0,
+            later_worst: 0.0,
+            first_difference: None,
+            broken: false,
+        };
+        let Some(known) = known(&vector.scheme) else {
+            verdict.why = Some(format!("no scheme here is {}", vector.scheme));
+            return verdict;
+        };
+        verdict.ours = Some(known.name());
+        let replay = known.phases().and_then(|phases| {
+            Replay::new(phases, &known.rules).map_err(|error| error.to_string())
+        });
+        match replay {
+            Ok(mut replay) => verdict.compare(vector, known, &mut replay),
+            Err(why) => verdict.why = Some(why),
+        }
+        verdict
+    }
+
+    fn compare(&mut self, vector: &Vector, known: &Known, controller: &mut dyn Controller) {
+        let mut same = true;
+        let mut states = false;
+        for ((number, event), call) in (1..).zip(&vector.events).zip(calls(vector)) {
+            if event.merged > 1 {
+                self.why = Some(format!("the vector is whole up to event {}", number - 1));
+                break;
+            }
+            let answer = match controller.answer(&call) {
+                Ok(answer) => answer,
+                Err(broken) => {
+                    self.why = Some(format!("event {number}: {broken}"));
+                    self.broken = true;
+                    return;
+                }
+            };
+            let (theirs, ours) = (event.answer.cwnd, answer.cwnd);
+            let starting = known.start.contains(&event.answer.state.as_str());
+            if !starting && self.exit_theirs.is_none() {
+                self.exit_theirs = Some(number);
+            }
+            states |= answer.over.is_some();
+            if answer.over == Some(true) && self.exit_ours.is_none() {
+                self.exit_ours = Some(number);
+            }
+            let apart = theirs.abs_diff(ours);
+            if self.exit_theirs.is_none() {
+                self.start_events += 1;
+                self.start_equal += u64::from(apart <= known.start_bytes);
+            } else {
+                self.later_events += 1;
+                self.later_within += u64::from(apart <= AFTERWARDS * event.mss);
+                self.later_worst = self.later_worst.max(apart as f64 / event.mss as f64);
+            }
+            same &= apart == 0;
+            let allowed = if self.exit_theirs.is_none() { known.start_bytes } else { AFTERWARDS * event.mss };
+            if apart > allowed && self.first_difference.is_none() {
+                self.first_difference = Some(Difference {
+                    event: number,
+                    line: event.line,
+                    at_s: event.at.0 as f64 / 1e9,
+                    theirs,
+                    ours,
+                    state: event.answer.state.clone(),
+                });
+            }
+        }
+        // A controller that does not say when its start-up is over is judged by its windows alone.
+        let ends = !states || self.exit_theirs == self.exit_ours;
+        let started = self.start_equal == self.start_events && ends;
+        self.outcome = match (same, started, self.later_within == self.later_events) {
+            (true, true, _) => Outcome::Equal,
+            (_, true, true) => Outcome::WithinASegment,
+            (_, true, false) => Outcome::EqualStart,
+            _ => Outcome::Differs,
+        };
+    }
+}
