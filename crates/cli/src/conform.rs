@@ -3,72 +3,105 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use firstflight_conform::{Outcome, Verdict, is_of, known_schemes, vectors};
+use firstflight_conform::{
+    CaseVerdict, Kept, Outcome, Stack, Vector, Verdict, cases, is_of, known_schemes, own, schemes_with_cases, vectors,
+};
 use firstflight_document::nearest;
 use firstflight_report::{percent_magnitude, wrap};
 use serde_json::json;
 
 use crate::arguments::one_of;
 use crate::failure::{Failure, wrong_at};
+use crate::keys::option;
 use crate::output::{complain, print, print_json};
 use crate::table::{Align, table, terminal_columns};
 
-/// Hold schemes to their authors' code: the same events, and the windows that both answer
+/// Payload bytes of a datagram of a program's flow, and bytes of its first flight: those of the recorded vectors.
+const DATAGRAM: u64 = 1200;
+const FIRST_FLIGHT: u64 = 12_000;
+
+/// Hold schemes to their authors' code and to the cases of their drafts
 ///
-/// A vector is a recorded flow of another project's controller: each event with its answer. conform tells the same events to the scheme of this program that
-/// has the same rule, and compares every window. Exit code 1 means that a start-up differs.
+/// A case is a sentence of a draft or RFC in numbers, and a path on which it shows. A vector is a recorded flow of another project's controller: each
+/// event with its answer. conform tells the same events to the scheme of this program that has the same rule, and compares every window. With --stack
+/// it tells them to a program of yours. Exit code 1 means that a case is violated or a start-up differs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  firstflight conform hystart++
   firstflight conform --vectors vectors
-  firstflight conform hystart++ --vectors vectors --json
-  firstflight conform neqo-hystart --vectors vectors/neqo")]
+  firstflight conform neqo-hystart --vectors vectors/neqo --details
+  firstflight conform hystart++ --stack './my-controller' --json")]
 pub(crate) struct Options {
     /// Schemes: labels of this program, or the beginnings of the projects' words, such as neqo-hystart; all without any
     #[arg(value_name = "SCHEME")]
     schemes: Vec<String>,
     /// Folder of vectors, or one vector
-    #[arg(long, value_name = "DIR", required = true, value_hint = ValueHint::AnyPath)]
-    vectors: PathBuf,
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::AnyPath)]
+    vectors: Option<PathBuf>,
+    /// Shell command of a controller that speaks the controller protocol (docs/conform.md), in place of the schemes here; one SCHEME names its rule
+    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
+    stack: Option<String>,
     /// Print a row for each vector, not for each scheme
     #[arg(long)]
     details: bool,
-    /// Print JSON instead of the table
+    /// Print JSON instead of the tables
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
-    let schemes = chosen(&options.schemes)?;
+    let schemes = chosen(options)?;
+    let held = held_cases(options, &schemes);
     let mut flaws = vec![];
     let mut verdicts = vec![];
-    for vector in vectors(&options.vectors).map_err(Failure::new)? {
+    let read = options.vectors.as_deref().map_or(Ok(vec![]), vectors).map_err(Failure::new)?;
+    for vector in read {
         match vector {
-            Ok(vector) => {
-                if schemes.is_empty() || schemes.iter().any(|name| is_of(&vector.scheme, name)) {
-                    verdicts.push(Verdict::of(&vector));
-                }
+            Ok(vector) if schemes.is_empty() || schemes.iter().any(|name| is_of(&vector.scheme, name)) => {
+                verdicts.push(verdict(options, &vector));
             }
+            Ok(_) => {}
             Err(flaw) => flaws.push(flaw.to_string()),
         }
     }
-    if verdicts.is_empty() && flaws.is_empty() {
+    if let (Some(folder), true, true) = (&options.vectors, verdicts.is_empty(), flaws.is_empty()) {
         let expected = "a folder of files such as neqo-search.S1.csv or neqo-search.S1.csv.gz";
-        return Err(wrong_at(shown(&options.vectors), "no vector of these schemes").expecting(expected).into());
+        return Err(wrong_at(shown(folder), "no vector of these schemes").expecting(expected).into());
     }
     match options.json {
-        _ if verdicts.is_empty() => {}
-        true => print_json(&json!({ "vectors": verdicts }))?,
-        false => print(&text(&verdicts, options.details))?,
+        true => print_json(&json!({ "cases": held, "vectors": verdicts }))?,
+        false => print(&text(&held, &verdicts, options.details))?,
     }
+    flaws.extend(verdicts.iter().filter(|verdict| verdict.broken).filter_map(|verdict| verdict.why.clone()));
+    flaws.extend(held.iter().filter(|case| case.kept == Kept::Broken).map(|case| format!("{}: {}", case.case, case.found)));
     let last = flaws.pop();
     for flaw in flaws {
         complain(format_args!("error: {flaw}"));
     }
-    match verdicts.iter().any(|verdict| verdict.outcome == Outcome::Differs) {
+    let violated = held.iter().any(|case| case.kept == Kept::Violated);
+    match verdicts.iter().any(|verdict| verdict.outcome == Outcome::Differs) || violated {
         _ if last.is_some() => Err(Failure::new(last.unwrap_or_default())),
         true => Err(Failure::Unmet),
         false => Ok(()),
+    }
+}
+
+/// The cases of the schemes, held by this program's schemes or by the program of the user.
+fn held_cases(options: &Options, schemes: &[String]) -> Vec<CaseVerdict> {
+    let wanted = schemes_with_cases().filter(|label| schemes.is_empty() || schemes.iter().any(|name| name == label));
+    let held = wanted.flat_map(|label| match &options.stack {
+        Some(command) => cases(label, &mut || Ok(Box::new(Stack::start(command, DATAGRAM, FIRST_FLIGHT)?) as _)),
+        None => cases(label, &mut || own(label)),
+    });
+    held.collect()
+}
+
+/// A vector beside this program's scheme or the program of the user.
+fn verdict(options: &Options, vector: &Vector) -> Verdict {
+    match &options.stack {
+        Some(command) => Verdict::of_stack(vector, Stack::start(command, DATAGRAM, FIRST_FLIGHT)),
+        None => Verdict::of(vector),
     }
 }
 
@@ -77,23 +110,77 @@ fn shown(path: &Path) -> String {
 }
 
 /// The schemes that were asked for.
-fn chosen(schemes: &[String]) -> Result<Vec<String>, Failure> {
-    let names = known_schemes();
-    for scheme in schemes {
-        if !names.iter().any(|name| name == scheme || name.starts_with(&format!("{scheme}-"))) {
+fn chosen(options: &Options) -> Result<Vec<String>, Failure> {
+    let mut names = known_schemes();
+    names.extend(schemes_with_cases().map(str::to_owned));
+    names.sort();
+    names.dedup();
+    let expected = one_of(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    for scheme in &options.schemes {
+        let begins = |name: &String| name == scheme || name.starts_with(&format!("{scheme}-"));
+        if !names.iter().any(begins) {
             let near = nearest(scheme, names.iter().map(String::as_str));
-            let expected = one_of(&names.iter().map(String::as_str).collect::<Vec<_>>());
-            return Err(wrong_at(scheme, "no vector is compared under this name").expecting(expected).near(near).into());
+            let why = "nothing is held under this name";
+            return Err(wrong_at(scheme, why).expecting(expected).near(near).into());
+        }
+        if options.vectors.is_none() && !schemes_with_cases().any(|label| label == scheme) {
+            let why = "no draft has cases for this scheme";
+            let with_cases: Vec<&str> = schemes_with_cases().collect();
+            return Err(wrong_at(scheme, why).expecting(format!("--vectors DIR, or {}", one_of(&with_cases))).into());
         }
     }
-    Ok(schemes.to_vec())
+    if options.stack.is_some() && options.schemes.len() != 1 {
+        let why = format!("{} schemes are named; a controller has the rule of one", options.schemes.len());
+        return Err(wrong_at(option("stack", None), why).expecting(expected).into());
+    }
+    Ok(options.schemes.clone())
+}
+
+/// Cases for a reader.
+fn case_text(held: &[CaseVerdict]) -> String {
+    let rows: Vec<[String; 4]> = held
+        .iter()
+        .map(|case| {
+            let kept = match case.kept {
+                Kept::Kept => "kept",
+                Kept::Allowed => "allowed",
+                Kept::Violated => "VIOLATED",
+                Kept::Broken => "no answer",
+            };
+            [case.case.to_owned(), kept.to_owned(), case.sentence.to_owned(), case.found.clone()]
+        })
+        .collect();
+    let columns =
+        [("Case", Align::Left), ("Outcome", Align::Left), ("Sentence", Align::Left), ("Found", Align::Left)];
+    let mut text = table(columns, &rows);
+    let count = |kept| held.iter().filter(|case| case.kept == kept).count();
+    let parts = [
+        (Kept::Kept, "kept"),
+        (Kept::Allowed, "not kept, as the text allows"),
+        (Kept::Violated, "violated"),
+        (Kept::Broken, "without an answer"),
+    ];
+    let parts = parts.iter().filter_map(|(kept, words)| {
+        Some(count(*kept)).filter(|count| *count > 0).map(|count| format!("{count} {words}"))
+    });
+    text += &format!("\n{} cases: {}\n", held.len(), parts.collect::<Vec<_>>().join("; "));
+    text
 }
 
 /// Verdicts for a reader: a row for each scheme, or with `details` for each vector.
-fn text(verdicts: &[Verdict], details: bool) -> String {
+fn text(held: &[CaseVerdict], verdicts: &[Verdict], details: bool) -> String {
+    let mut text = String::new();
+    if !held.is_empty() {
+        text += &case_text(held);
+    }
+    if verdicts.is_empty() {
+        return text;
+    }
+    if !held.is_empty() {
+        text += "\n";
+    }
     let compared: Vec<&Verdict> =
         verdicts.iter().filter(|verdict| verdict.outcome != Outcome::NotComparable).collect();
-    let mut text = String::new();
     if details {
         text += &each(&compared);
     } else if !compared.is_empty() {

@@ -2,13 +2,19 @@
 //! chains of this program.
 
 mod calls;
+mod cases;
 mod controller;
+mod pipe;
 mod replay;
 mod rules;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod vector;
 mod verdict;
 
+pub use cases::{CaseVerdict, Kept, cases, schemes_with_cases};
+pub use controller::{Answer as Decision, Broken, Call, Controller, Packet};
+pub use stack::{PROTOCOL, Stack};
 pub use vector::{Answer, Driver, Event, Flaw, Vector, vectors};
-pub use verdict::{Difference, Outcome, Verdict, is_of, known_schemes};
+pub use verdict::{Difference, Outcome, Verdict, is_of, known_schemes, own};

@@ -41,7 +41,8 @@ pub(crate) struct Rules {
     pub(crate) initial_window: u64,
 }
 
-const RULES: Rules = Rules {
+/// Rules of RFC 9002.
+pub(crate) const RULES: Rules = Rules {
     lost_first: true,
     each_packet: false,
     underused: Underused::NoData,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Outcome, Vector, Verdict, is_of, vectors};
+use crate::{Kept, Outcome, Vector, Verdict, cases, is_of, own, vectors};
 
 fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata"))
@@ -106,4 +106,20 @@ fn faults_are_named_with_file_line_and_expectation() {
     let none = flaw(&[&rows[..5], &[&word]].concat().join("\n"));
     assert_eq!(none, "v.csv:6: t_us = \"soon\"; expected a whole number of 0 or more");
     assert_eq!(flaw(&rows[..5].join("\n")), "v.csv: no row; expected a row for each call");
+}
+
+#[test]
+fn the_cases_of_hystart_plus_plus_hold_for_the_scheme_here() {
+    let verdicts = cases("hystart++", &mut || own("hystart++"));
+    assert_eq!(verdicts.len(), 15);
+    let not: Vec<_> = verdicts.iter().filter(|verdict| verdict.kept != Kept::Kept).collect();
+    assert!(not.is_empty(), "{not:#?}");
+}
+
+#[test]
+fn plain_slow_start_violates_the_cases_that_ask_for_caution() {
+    let verdicts = cases("hystart++", &mut || own("slow-start"));
+    let violated: Vec<_> =
+        verdicts.iter().filter(|verdict| verdict.kept == Kept::Violated).map(|verdict| verdict.case).collect();
+    assert_eq!(violated, ["HSPP-04b", "HSPP-05b", "HSPP-06b", "HSPP-07", "HSPP-08", "HSPP-10"]);
 }

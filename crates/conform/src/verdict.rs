@@ -1,11 +1,14 @@
 //! Verdicts: a chain beside the answers of a vector.
 
+use firstflight_scenario::scheme::BUILT_IN;
+use firstflight_scenario::{Profile, SchemeSpec};
 use serde::Serialize;
 
 use crate::calls::calls;
-use crate::controller::Controller;
+use crate::controller::{Broken, Controller};
 use crate::replay::Replay;
-use crate::rules::{KNOWN, Known};
+use crate::rules::{KNOWN, Known, RULES};
+use crate::stack::Stack;
 use crate::vector::Vector;
 
 /// Datagrams by which windows may differ after the start-up: congestion avoidance counts in another unit in every stack.
@@ -107,10 +110,37 @@ pub fn is_of(scheme: &str, name: &str) -> bool {
     begins || known(scheme).is_some_and(|known| known.labels().any(|label| label == name))
 }
 
+/// A controller of this program for the cases of a scheme: the first chain that begins with it, by the rules of QUIC.
+///
+/// # Errors
+/// [`Broken`] if there is none.
+pub fn own(label: &str) -> Result<Box<dyn Controller>, Broken> {
+    let spec = SchemeSpec::parse_on(&format!("{label}+reno"), BUILT_IN, Profile::Rfc);
+    let phases = spec.map_err(|error| Broken(error.to_string()))?.build();
+    Ok(Box::new(Replay::new(phases, &RULES).map_err(|error| Broken(error.to_string()))?))
+}
+
 impl Verdict {
     /// Compares a vector with its chain.
     pub fn of(vector: &Vector) -> Self {
-        let mut verdict = Self {
+        let mut verdict = Self::nothing(vector);
+        let Some(known) = known(&vector.scheme) else {
+            verdict.why = Some(format!("no scheme here is {}", vector.scheme));
+            return verdict;
+        };
+        verdict.ours = Some(known.name());
+        let replay = known.phases().and_then(|phases| {
+            Replay::new(phases, &known.rules).map_err(|error| error.to_string())
+        });
+        match replay {
+            Ok(mut replay) => verdict.compare(vector, known, &mut replay),
+            Err(why) => verdict.why = Some(why),
+        }
+        verdict
+    }
+
+    fn nothing(vector: &Vector) -> Self {
+        Self {
             file: vector.file.clone(),
             project: vector.project.clone(),
             scheme: vector.scheme.clone(),
@@ -127,18 +157,22 @@ impl Verdict {
             later_worst: 0.0,
             first_difference: None,
             broken: false,
-        };
-        let Some(known) = known(&vector.scheme) else {
-            verdict.why = Some(format!("no scheme here is {}", vector.scheme));
-            return verdict;
-        };
-        verdict.ours = Some(known.name());
-        let replay = known.phases().and_then(|phases| {
-            Replay::new(phases, &known.rules).map_err(|error| error.to_string())
-        });
-        match replay {
-            Ok(mut replay) => verdict.compare(vector, known, &mut replay),
-            Err(why) => verdict.why = Some(why),
+        }
+    }
+
+    /// Compares a vector with a controller from outside, which has its rule.
+    pub fn of_stack(vector: &Vector, stack: Result<Stack, Broken>) -> Self {
+        let mut verdict = Self::nothing(vector);
+        match (known(&vector.scheme), stack) {
+            (Some(known), Ok(mut stack)) => {
+                verdict.ours = stack.name.clone();
+                verdict.compare(vector, known, &mut stack);
+            }
+            (None, _) => verdict.why = Some(format!("no vector of {} is compared", vector.scheme)),
+            (_, Err(broken)) => {
+                verdict.why = Some(broken.to_string());
+                verdict.broken = true;
+            }
         }
         verdict
     }

@@ -1,0 +1,167 @@
+//! Somebody else's controller, driven over its standard input and output: the controller protocol of docs/conform.md, version 1.
+//!
+//! Each line of standard input is a JSON object; the program answers each with one line on standard output.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use firstflight_contract::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::controller::{Answer, Broken, Call, Controller, Packet};
+
+/// Version of the protocol.
+pub const PROTOCOL: u32 = 1;
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes of the longest answer.
+const LONGEST: u64 = 1 << 16;
+
+const EXPECTED: &str = "expected an answer to each line until standard input ends";
+
+/// A line to the program.
+#[derive(Debug, Serialize)]
+#[serde(tag = "do", rename_all = "lowercase")]
+enum Line<'a> {
+    Start { protocol: u32, mss: u64, initial_window: u64 },
+    Sent { at_us: f64, packets: &'a [(u64, u64, f64)], in_flight: u64 },
+    Ack {
+        at_us: f64,
+        acked: Vec<(u64, u64, f64)>,
+        lost: Vec<(u64, u64, f64)>,
+        in_flight: u64,
+        rtt_us: Option<f64>,
+        min_rtt_us: f64,
+        srtt_us: f64,
+        app_limited: bool,
+        persistent_congestion: bool,
+    },
+}
+
+/// A line from the program.
+#[derive(Debug, Deserialize)]
+struct Said {
+    /// Congestion window, bytes.
+    cwnd: u64,
+    /// Version of the protocol, in the answer to the first line.
+    protocol: Option<u32>,
+    /// Name and version of the controller, in the answer to the first line.
+    name: Option<String>,
+    /// Whether the start-up is over, where the controller says it.
+    over: Option<bool>,
+}
+
+/// A running program.
+#[derive(Debug)]
+pub struct Stack {
+    command: String,
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<std::io::Result<String>>,
+    /// Name and version, if the program states them.
+    pub name: Option<String>,
+}
+
+fn micros(time: Nanos) -> f64 {
+    time.0 as f64 / 1e3
+}
+
+fn shown(packets: &[Packet]) -> Vec<(u64, u64, f64)> {
+    packets.iter().map(|packet| (packet.number, packet.bytes, micros(packet.sent_at))).collect()
+}
+
+impl Stack {
+    /// Starts a shell command and opens a flow of packets of `mss` bytes.
+    ///
+    /// # Errors
+    /// [`Broken`] if the command cannot be started, or gives no right answer to the first line.
+    pub fn start(command: &str, mss: u64, initial_window: u64) -> Result<Self, Broken> {
+        let spawned = Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = spawned.map_err(|error| Broken(format!("{command}: cannot be started: {error}")))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Broken(format!("{command}: has no standard input and output")));
+        };
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            use std::io::Read as _;
+            let mut output = BufReader::new(output);
+            loop {
+                let mut line = String::new();
+                let read = output.by_ref().take(LONGEST).read_line(&mut line).map(|_| line);
+                let ended = !matches!(&read, Ok(line) if !line.is_empty());
+                if sender.send(read).is_err() || ended {
+                    break;
+                }
+            }
+        });
+        let mut stack = Self { command: command.to_owned(), child, input, lines, name: None };
+        let said = stack.ask(&Line::Start { protocol: PROTOCOL, mss, initial_window })?;
+        match said.protocol {
+            Some(PROTOCOL) => {}
+            Some(other) => {
+                return Err(stack.broken(&format!("speaks version {other} of the protocol; expected {PROTOCOL}")));
+            }
+            None => return Err(stack.broken(&format!("states no `protocol`; expected \"protocol\": {PROTOCOL}"))),
+        }
+        stack.name = said.name;
+        Ok(stack)
+    }
+
+    fn broken(&self, why: &str) -> Broken {
+        Broken(format!("{}: {why}", self.command))
+    }
+
+    fn ask(&mut self, line: &Line<'_>) -> Result<Said, Broken> {
+        let text = serde_json::to_string(line).map_err(|error| self.broken(&error.to_string()))?;
+        let written = writeln!(self.input, "{text}").and_then(|()| self.input.flush());
+        if let Err(error) = written {
+            return Err(self.broken(&format!("takes no more lines: {error}; {EXPECTED}")));
+        }
+        let said = match self.lines.recv_timeout(PATIENCE) {
+            Ok(Ok(said)) if said.is_empty() => return Err(self.broken(&format!("ended; {EXPECTED}"))),
+            Ok(Ok(said)) => said,
+            Ok(Err(error)) => return Err(self.broken(&format!("its answer cannot be read: {error}"))),
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(self.broken(&format!("gave no answer within {} s", PATIENCE.as_secs())));
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(self.broken(&format!("ended; {EXPECTED}"))),
+        };
+        serde_json::from_str(&said).map_err(|error| {
+            let start: String = said.trim_end().chars().take(60).collect();
+            self.broken(&format!("answered {start:?}: {error}; expected an object such as {{\"cwnd\": 12000}}"))
+        })
+    }
+
+}
+
+impl Controller for Stack {
+    fn answer(&mut self, call: &Call) -> Result<Answer, Broken> {
+        if !call.sent.is_empty() {
+            let at_us = call.sent.last().map_or(0.0, |packet| micros(packet.sent_at));
+            self.ask(&Line::Sent { at_us, packets: &shown(&call.sent), in_flight: call.before })?;
+        }
+        let said = self.ask(&Line::Ack {
+            at_us: micros(call.at),
+            acked: shown(&call.acked),
+            lost: shown(&call.lost),
+            in_flight: call.after,
+            rtt_us: call.rtt.map(micros),
+            min_rtt_us: micros(call.min_rtt),
+            srtt_us: micros(call.srtt),
+            app_limited: call.limited,
+            persistent_congestion: call.persistent,
+        })?;
+        Ok(Answer { cwnd: said.cwnd, over: said.over })
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // A program that does not end with its input is ended; either is enough.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
