@@ -19,11 +19,6 @@ pub const PLANNED: &[Unimplemented] = &[
         why: "the initial window paced over a round trip, then growth by a factor of three while no queue is measured",
     },
     Unimplemented {
-        name: "search",
-        source: "draft-chung-ccwg-search",
-        why: "slow start that stops when deliveries fall behind the data sent a round trip earlier",
-    },
-    Unimplemented {
         name: "suss",
         source: "Arghavani et al., SIGCOMM 2024",
         why: "slow start that quadruples the window when it predicts that doubling will continue",

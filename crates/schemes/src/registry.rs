@@ -117,6 +117,8 @@ registry! {
     HystartAioquic(startup::hystart_aioquic::HystartAioquic),
     HystartLinux(startup::hystart_linux::HystartLinux),
     HystartPp(startup::hystart_pp::HystartPp),
+    // Bins of 61 words.
+    Search(startup::search::Search; Box),
     JumpStart(startup::jump_start::JumpStart),
     SwiftStart(startup::swift_start::SwiftStart),
     Past(startup::past::Past),

@@ -22,6 +22,7 @@ pub mod past;
 pub mod planned;
 pub mod quick_start;
 pub mod rate_based_pacing;
+pub mod search;
 pub mod slow_start;
 pub mod smooth_start;
 pub mod spand;
