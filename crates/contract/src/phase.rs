@@ -18,7 +18,7 @@ pub trait Phase {
     fn on_sent(&mut self, _sent: &Sent, _control: &mut Control) {}
 
     /// New data was acknowledged. While [`Ack::RECOVERY`] is set the phase measures but leaves `cwnd` alone, unless it is a
-    /// standalone scheme.
+    /// standalone scheme. A phase that answered the congestion with [`Step::Over`] may lower `cwnd` and `ssthresh` further.
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step;
 
     /// [`Phase::on_ack`] with a description that is computed where it is read: a phase that reads two fields costs two.

@@ -14,11 +14,6 @@ pub struct Unimplemented {
 /// Planned schemes, under reserved labels.
 pub const PLANNED: &[Unimplemented] = &[
     Unimplemented {
-        name: "rapid-start",
-        source: "draft-kazuho-ccwg-rapid-start",
-        why: "the initial window paced over a round trip, then growth by a factor of three while no queue is measured",
-    },
-    Unimplemented {
         name: "suss",
         source: "Arghavani et al., SIGCOMM 2024",
         why: "slow start that quadruples the window when it predicts that doubling will continue",

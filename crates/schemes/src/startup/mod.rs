@@ -21,6 +21,7 @@ pub mod miss;
 pub mod past;
 pub mod planned;
 pub mod quick_start;
+pub mod rapid_start;
 pub mod rate_based_pacing;
 pub mod search;
 pub mod slow_start;
