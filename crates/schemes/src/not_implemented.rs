@@ -14,24 +14,19 @@ pub struct Unimplemented {
 /// Planned schemes, under reserved labels.
 pub const PLANNED: &[Unimplemented] = &[
     Unimplemented {
-        name: "suss",
-        source: "Arghavani et al., SIGCOMM 2024",
-        why: "slow start that quadruples the window when it predicts that doubling will continue",
-    },
-    Unimplemented {
         name: "careful-resume",
-        source: "draft-ietf-tsvwg-careful-resume",
+        source: "RFC 9959",
         why: "a jump to half of a window saved from an earlier connection, validated by its ACKs",
     },
     Unimplemented {
         name: "paced-chirping",
         source: "Misund, Briscoe, 2019",
-        why: "trains of packets at rising rates, whose delays measure the available rate",
+        why: "trains of packets at rising rates, whose delays measure the available rate; a scheme here sets one pacing rate, and sees one RTT an ACK, where a train needs a gap and a delay for each packet",
     },
     Unimplemented {
         name: "halfback",
         source: "Li, Dong, Godfrey, CoNEXT 2015",
-        why: "a short transfer paced over one round trip, then retransmitted from its end as ACKs arrive",
+        why: "a short transfer paced over one round trip, then retransmitted from its end as ACKs arrive; no host here retransmits what is not lost, and the text with its bounds was not found",
     },
 ];
 

@@ -117,6 +117,7 @@ registry! {
     HystartAioquic(startup::hystart_aioquic::HystartAioquic),
     HystartLinux(startup::hystart_linux::HystartLinux),
     HystartPp(startup::hystart_pp::HystartPp),
+    Suss(startup::suss::Suss; Box),
     RapidStart(startup::rapid_start::RapidStart; Box),
     // Bins of 61 words.
     Search(startup::search::Search; Box),

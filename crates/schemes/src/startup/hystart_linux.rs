@@ -138,35 +138,95 @@ impl HystartLinux {
         time.min(self.parameters.max_ack_delay)
     }
 
+    /// Time from the beginning of the round, if this ACK continues the train.
+    #[inline]
+    pub(super) fn train(&mut self, ack: &Ack) -> Option<Nanos> {
+        if ack.now - self.last_ack > self.parameters.ack_delta {
+            return None;
+        }
+        self.last_ack = ack.now;
+        Some(ack.now - self.round_start)
+    }
+
+    /// Length that a train must exceed.
+    #[inline]
+    pub(super) fn longest_train(&self, ack: &Ack, control: &Control) -> Nanos {
+        let threshold = self.delay_min.saturating_add(self.ack_delay(ack, control));
+        // Pacing spreads a flight over up to half the RTT in slow start; without pacing half the RTT is enough.
+        if control.pacing == Rate::NONE { Nanos(threshold.0 / 2) } else { threshold }
+    }
+
+    /// Whether the RTT of the round has risen.
+    #[inline]
+    pub(super) fn rises(&mut self, ack: &Ack) -> bool {
+        let curr_rtt = self.curr_rtt.map_or(ack.rtt, |smallest| smallest.min(ack.rtt));
+        self.curr_rtt = Some(curr_rtt);
+        if self.samples < self.parameters.min_samples {
+            self.samples += 1;
+            return false;
+        }
+        let fraction = Nanos(self.delay_min.0 / self.parameters.delay_divisor);
+        let rise = fraction.max(self.parameters.delay_min_rise).min(self.parameters.delay_max_rise);
+        curr_rtt > self.delay_min.saturating_add(rise)
+    }
+
     /// The sign that this ACK gives, if any.
     #[inline]
-    fn look(&mut self, ack: &Ack, control: &Control) -> Option<Exit> {
+    pub(super) fn look(&mut self, ack: &Ack, control: &Control) -> Option<Exit> {
         let mut sign = None;
-        if self.parameters.ack_train && ack.now - self.last_ack <= self.parameters.ack_delta {
-            self.last_ack = ack.now;
-            let mut threshold = self.delay_min.saturating_add(self.ack_delay(ack, control));
-            // Pacing spreads a flight over up to half the RTT in slow start; without pacing half the RTT is enough.
-            if control.pacing == Rate::NONE {
-                threshold = Nanos(threshold.0 / 2);
-            }
-            if ack.now - self.round_start > threshold {
-                sign = Some(Exit::AckTrain);
-            }
+        if self.parameters.ack_train
+            && let Some(length) = self.train(ack)
+            && length > self.longest_train(ack, control)
+        {
+            sign = Some(Exit::AckTrain);
         }
-        if self.parameters.delay {
-            let curr_rtt = self.curr_rtt.map_or(ack.rtt, |smallest| smallest.min(ack.rtt));
-            self.curr_rtt = Some(curr_rtt);
-            if self.samples < self.parameters.min_samples {
-                self.samples += 1;
-            } else {
-                let fraction = Nanos(self.delay_min.0 / self.parameters.delay_divisor);
-                let rise = fraction.max(self.parameters.delay_min_rise).min(self.parameters.delay_max_rise);
-                if curr_rtt > self.delay_min.saturating_add(rise) {
-                    sign = sign.or(Some(Exit::Delay));
-                }
-            }
+        if self.parameters.delay && self.rises(ack) {
+            sign = sign.or(Some(Exit::Delay));
         }
         sign
+    }
+
+    /// Takes the RTT sample of an ACK; whether it is the smallest one.
+    #[inline]
+    pub(super) fn take(&mut self, rtt: Nanos) -> bool {
+        let smallest = self.delay_min == Nanos::ZERO || rtt < self.delay_min;
+        if smallest {
+            self.delay_min = rtt;
+        }
+        smallest
+    }
+
+    /// Passes the rounds; whether this ACK is looked at for signs.
+    #[inline]
+    pub(super) fn looks(&mut self, ack: &Ack, control: &Control) -> bool {
+        if self.found || ack.is(Ack::RECOVERY) {
+            return false;
+        }
+        let low = control.cwnd < self.low;
+        if !(low && self.parameters.round_start == RoundStart::BeforeLinux615) {
+            self.pass_rounds(ack);
+        }
+        !low
+    }
+
+    /// A sign was found: later slow starts are plain until a timeout.
+    pub(super) fn find(&mut self) {
+        self.found = true;
+    }
+
+    /// Sets where rounds begin.
+    pub(super) fn set_round_start(&mut self, round_start: RoundStart) {
+        self.parameters.round_start = round_start;
+    }
+
+    /// `delay_min`, the smallest RTT; zero if there was none.
+    pub(super) fn smallest_rtt(&self) -> Nanos {
+        self.delay_min
+    }
+
+    /// `curr_rtt`, the smallest RTT of the round.
+    pub(super) fn smallest_rtt_of_round(&self) -> Option<Nanos> {
+        self.curr_rtt
     }
 }
 
@@ -186,20 +246,14 @@ impl Phase for HystartLinux {
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
         // An ACK for retransmissions only has no RTT sample and is ignored.
         if ack.rtt != Nanos::ZERO {
-            if self.delay_min == Nanos::ZERO || ack.rtt < self.delay_min {
-                self.delay_min = ack.rtt;
-            }
-            if !self.found && !ack.is(Ack::RECOVERY) {
-                let low = control.cwnd < self.low;
-                if !(low && self.parameters.round_start == RoundStart::BeforeLinux615) {
-                    self.pass_rounds(ack);
-                }
-                if !low && let Some(sign) = self.look(ack, control) {
-                    self.found = true;
-                    // This ACK no longer grows the window as slow start does.
-                    control.ssthresh = control.cwnd;
-                    return Step::Exit(sign);
-                }
+            self.take(ack.rtt);
+            if self.looks(ack, control)
+                && let Some(sign) = self.look(ack, control)
+            {
+                self.find();
+                // This ACK no longer grows the window as slow start does.
+                control.ssthresh = control.cwnd;
+                return Step::Exit(sign);
             }
         }
         slow_start(ack, control)

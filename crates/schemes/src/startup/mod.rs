@@ -27,6 +27,7 @@ pub mod search;
 pub mod slow_start;
 pub mod smooth_start;
 pub mod spand;
+pub mod suss;
 pub mod swift_start;
 #[cfg(test)]
 mod test_sender;

@@ -101,6 +101,7 @@ schemes! {
         hystart_aioquic: startup::hystart_aioquic::HystartAioquic,
         hystart_linux: startup::hystart_linux::HystartLinux,
         hystart_pp: startup::hystart_pp::HystartPp,
+        suss: startup::suss::Suss,
         rapid_start: startup::rapid_start::RapidStart,
         search: startup::search::Search,
         jump_start: startup::jump_start::JumpStart,
