@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use firstflight_contract::Nanos;
 
 use crate::controller::{Call, Packet};
-use crate::vector::{Event, Vector};
+use crate::vector::{Driver, Event, Vector};
 
 /// Times at which packets left, by their numbers.
 #[derive(Clone, Debug)]
@@ -103,7 +103,41 @@ impl Outstanding {
 }
 
 /// The calls of a vector's rows, in order.
-pub(crate) fn calls(vector: &Vector) -> impl Iterator<Item = Call> + '_ {
+pub(crate) fn calls(vector: &Vector) -> Box<dyn Iterator<Item = Call> + '_> {
+    match vector.driver {
+        Driver::Rust => Box::new(by_rows(vector)),
+        Driver::Quicly | Driver::Picoquic => Box::new(vector.events.iter().map(|event| by_calls(vector, event))),
+    }
+}
+
+/// The call of a row that is one: its bytes are those of the newest packet.
+fn by_calls(vector: &Vector, event: &Event) -> Call {
+    let packet = |bytes: u64| {
+        let number = event.packet.unwrap_or_default();
+        let sent_at = event.at.saturating_sub(event.rtt.unwrap_or_default());
+        if bytes > 0 { vec![Packet { number, bytes, sent_at }] } else { vec![] }
+    };
+    Call {
+        at: event.seen_at,
+        mss: event.mss,
+        acked: packet(event.acked),
+        lost: packet(event.lost),
+        before: event.before,
+        after: event.after,
+        sent_total: event.sent,
+        rtt: event.rtt,
+        min_rtt: event.min_rtt,
+        srtt: event.srtt,
+        limited: event.limited || event.window_limited == Some(false),
+        next: event.next,
+        last_sent_at: event.seen_at,
+        shares_path: vector.competes,
+        ..Call::default()
+    }
+}
+
+/// Calls of rows that acknowledge and lose packets at once.
+fn by_rows(vector: &Vector) -> impl Iterator<Item = Call> + '_ {
     let departures = Departures::of(vector);
     let mut out = Outstanding::default();
     let mut sent_before = 0;
@@ -113,7 +147,7 @@ pub(crate) fn calls(vector: &Vector) -> impl Iterator<Item = Call> + '_ {
         let fates = out.fates(event);
         sent_before = event.sent.max(sent_before);
         Call {
-            at: event.at,
+            at: event.seen_at,
             mss: event.mss,
             sent,
             acked: fates.acked.into_iter().map(packet).collect(),

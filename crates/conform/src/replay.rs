@@ -9,6 +9,8 @@ use firstflight_schemes::registry::AnyPhase;
 use crate::controller::{Answer, Broken, Call, Controller, Packet};
 use crate::rules::{Rules, Underused};
 
+/// Datagrams of the initial window (RFC 9002 section 7.2).
+const INITIAL_WINDOW: u64 = 10;
 /// Datagrams of the least window (RFC 9002 section 7.2).
 const LEAST_WINDOW: u64 = 2;
 
@@ -67,8 +69,8 @@ impl<'a> Replay<'a> {
         if self.rules.begins_recovering && !call.shares_path {
             (self.recovery, self.recovering) = (Some((0, Nanos::ZERO)), true);
         }
+        // The flow begins at time 0.
         let entry = Entry {
-            now: call.at,
             rtt: call.rtt.unwrap_or(call.srtt),
             in_flight: call.before,
             flow_size: u64::MAX,
@@ -76,7 +78,7 @@ impl<'a> Replay<'a> {
             mss: call.mss as u32,
             ..Entry::default()
         };
-        self.chain.start(&entry, self.rules.initial_window * call.mss, u64::MAX);
+        self.chain.start(&entry, self.initial_window(call.mss), u64::MAX);
     }
 
     /// Packets that left since the last row.
@@ -91,13 +93,20 @@ impl<'a> Replay<'a> {
         }
     }
 
+    fn initial_window(&self, mss: u64) -> u64 {
+        match self.rules.initial_window {
+            0 => INITIAL_WINDOW * mss,
+            bytes => bytes,
+        }
+    }
+
     fn window(&self, mss: u64) -> u64 {
-        let window = if self.begun { self.chain.control.cwnd } else { self.rules.initial_window * mss };
+        let window = if self.begun { self.chain.control.cwnd } else { self.initial_window(mss) };
         window.max(LEAST_WINDOW * mss)
     }
 
     fn starting(&self) -> bool {
-        self.chain.startup_exit().is_none()
+        !self.chain.in_avoidance()
     }
 
     /// `app_limited` of neqo, before a packet leaves.
@@ -153,7 +162,8 @@ impl<'a> Replay<'a> {
         let acked: u64 = packets.iter().map(|packet| packet.bytes).sum();
         self.delivered += acked;
         self.most_in_flight = self.most_in_flight.max(self.in_flight);
-        let counted = packets.iter().filter(|packet| !self.is_before_recovery(packet)).count() as u64;
+        let counted = packets.iter().filter(|packet| !self.is_before_recovery(packet));
+        let counted: u64 = counted.map(|packet| packet.bytes).sum();
         if counted > 0 {
             self.recovering = false;
         }
@@ -169,7 +179,7 @@ impl<'a> Replay<'a> {
         if underused && self.rules.underused == Underused::Neqo {
             return;
         }
-        let mut growth = if underused { 0 } else { (counted * event.mss).min(acked) };
+        let mut growth = if underused { 0 } else { counted };
         if self.rules.underused == Underused::S2n {
             let most = match self.starting() {
                 true => 2 * self.most_in_flight,
@@ -244,6 +254,6 @@ impl Controller for Replay<'_> {
         self.in_flight = call.after;
         self.last_rtt = call.rtt.unwrap_or(self.last_rtt);
         self.last_srtt = call.srtt;
-        Ok(Answer { cwnd: self.chain.control.cwnd, over: Some(self.chain.startup_exit().is_some()) })
+        Ok(Answer { cwnd: self.chain.control.cwnd, over: Some(self.chain.in_avoidance()) })
     }
 }

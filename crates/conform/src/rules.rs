@@ -37,7 +37,7 @@ pub(crate) struct Rules {
     pub(crate) last_rtt: bool,
     /// The flow begins as if a recovery had begun at time 0, where the vector's clock begins with the connection.
     pub(crate) begins_recovering: bool,
-    /// Initial window, datagrams.
+    /// Initial window, bytes; ten datagrams where it is zero.
     pub(crate) initial_window: u64,
 }
 
@@ -50,13 +50,16 @@ pub(crate) const RULES: Rules = Rules {
     rounds_by_time: false,
     last_rtt: false,
     begins_recovering: false,
-    initial_window: 10,
+    initial_window: 0,
 };
 
 /// quinn-proto 0.11.19, `connection/mod.rs`: packets one by one, then losses.
 const QUINN: Rules = Rules { lost_first: false, each_packet: true, by_time: true, last_rtt: true, ..RULES };
 /// tquic 1.6.0, `connection/recovery.rs`: its argument `app_limited` is always false.
 const TQUIC: Rules = Rules { lost_first: false, each_packet: true, underused: Underused::Grows, by_time: true, last_rtt: true, ..RULES };
+
+/// quicly b11d3634, `lib/quicly.c`: a call for each acknowledgement and each lost packet; nothing counts unless the window limited the sender.
+const QUICLY: Rules = Rules { initial_window: 14_720, ..RULES };
 
 /// A scheme of another project, and the chain that it is held against.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +76,8 @@ pub(crate) struct Known {
     pub(crate) start: &'static [&'static str],
     /// Bytes by which windows may differ in the start-up.
     pub(crate) start_bytes: u64,
+    /// Windows after the start-up are compared: the avoidance here has the project's rule.
+    pub(crate) later: bool,
 }
 
 /// Schemes whose vectors can be compared; of two that fit, the longer word.
@@ -84,6 +89,7 @@ pub(crate) const KNOWN: &[Known] = &[
         rules: Rules { underused: Underused::Neqo, ..RULES },
         start: &["SlowStart"],
         start_bytes: 0,
+        later: true,
     },
     Known {
         theirs: "neqo-hystart-unpaced",
@@ -92,6 +98,7 @@ pub(crate) const KNOWN: &[Known] = &[
         rules: Rules { underused: Underused::Neqo, ..RULES },
         start: &["SlowStart"],
         start_bytes: 0,
+        later: true,
     },
     Known {
         theirs: "neqo-hystart-paced",
@@ -100,6 +107,7 @@ pub(crate) const KNOWN: &[Known] = &[
         rules: Rules { underused: Underused::Neqo, ..RULES },
         start: &["SlowStart"],
         start_bytes: 0,
+        later: true,
     },
     Known {
         theirs: "neqo-hystart-entrythresh",
@@ -108,6 +116,46 @@ pub(crate) const KNOWN: &[Known] = &[
         rules: Rules { underused: Underused::Neqo, ..RULES },
         start: &["SlowStart"],
         start_bytes: 0,
+        later: true,
+    },
+    Known {
+        theirs: "neqo-search",
+        ours: "search+cubic",
+        parameters: &[("cubic", "rules", "neqo")],
+        rules: Rules { underused: Underused::Neqo, ..RULES },
+        start: &["SlowStart"],
+        start_bytes: 0,
+        later: true,
+    },
+    Known {
+        theirs: "quicly-rapid",
+        ours: "rapid-start+reno",
+        parameters: &[("rapid-start", "variant", "quicly")],
+        rules: QUICLY,
+        // The first recovery is a part of the scheme.
+        start: &["slow_start", "slow_start_3x", "recovery"],
+        // Bytes: the factors of quicly are in floating point.
+        start_bytes: 2,
+        later: false,
+    },
+    Known {
+        theirs: "quicly-reno",
+        ours: "slow-start+reno",
+        parameters: &[],
+        rules: QUICLY,
+        start: &["slow_start"],
+        start_bytes: 0,
+        later: false,
+    },
+    Known {
+        theirs: "quicly-cubic",
+        ours: "slow-start+cubic",
+        parameters: &[],
+        // cc-cubic.c does not look at the limit.
+        rules: Rules { underused: Underused::Grows, ..QUICLY },
+        start: &["slow_start"],
+        start_bytes: 0,
+        later: false,
     },
     Known {
         theirs: "quinn-newreno",
@@ -116,6 +164,7 @@ pub(crate) const KNOWN: &[Known] = &[
         rules: Rules { begins_recovering: true, ..QUINN },
         start: &["slow_start"],
         start_bytes: 0,
+        later: true,
     },
     Known {
         theirs: "quinn-cubic",
@@ -124,6 +173,7 @@ pub(crate) const KNOWN: &[Known] = &[
         rules: QUINN,
         start: &["slow_start"],
         start_bytes: 0,
+        later: true,
     },
     Known {
         theirs: "s2n-cubic",
@@ -132,6 +182,7 @@ pub(crate) const KNOWN: &[Known] = &[
         rules: Rules { underused: Underused::S2n, by_time: true, rounds_by_time: true, ..RULES },
         start: &["slow_start"],
         start_bytes: 0,
+        later: true,
     },
     Known {
         theirs: "tquic-cubic",
@@ -140,6 +191,7 @@ pub(crate) const KNOWN: &[Known] = &[
         rules: TQUIC,
         start: &["slow_start"],
         start_bytes: 0,
+        later: true,
     },
 ];
 

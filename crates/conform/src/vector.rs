@@ -85,6 +85,8 @@ pub struct Event {
     pub kind: String,
     /// Time since the flow began.
     pub at: Nanos,
+    /// The controller's clock, which may be coarser.
+    pub seen_at: Nanos,
     /// Bytes newly acknowledged.
     pub acked: u64,
     /// Bytes newly declared lost.
@@ -290,6 +292,7 @@ impl Cells<'_> {
         let answer = Answer { cwnd: self.needed("cwnd")?, pacing, state };
         let event = Event {
             at: Nanos::from_micros(self.needed("t_us")?),
+            seen_at: Nanos::from_micros(self.needed("t_us")?),
             merged: self.number("merged")?.unwrap_or(1).max(1),
             sent: self.number("sent_total")?.unwrap_or(last.sent),
             answer,
@@ -320,6 +323,7 @@ impl Cells<'_> {
                 };
                 Event {
                     kind,
+                    seen_at: self.millis("now_ms")?.unwrap_or(event.seen_at),
                     acked,
                     lost,
                     // A row of a loss has none.

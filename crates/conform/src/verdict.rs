@@ -202,6 +202,14 @@ impl Verdict {
             if answer.over == Some(true) && self.exit_ours.is_none() {
                 self.exit_ours = Some(number);
             }
+            // A chain learns of later losses of an episode from the next acknowledgement.
+            if call.acked.is_empty() && !call.lost.is_empty() && self.exit_theirs.is_some() == self.exit_ours.is_some() {
+                continue;
+            }
+            if !known.later && self.exit_theirs.is_some() {
+                self.why = Some("the avoidance of this project has no scheme here".into());
+                break;
+            }
             let apart = theirs.abs_diff(ours);
             if self.exit_theirs.is_none() {
                 self.start_events += 1;
