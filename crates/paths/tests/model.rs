@@ -177,7 +177,9 @@ fn run(ops: &[(u64, Op)]) -> Result<Vec<String>, TestCaseError> {
 
         for label in Policy::LABELS {
             let plan = policy(label, &[]).plan(&cluster, &transfer);
-            prop_assert!(plan.ssthresh >= plan.cwnd, "{}: {:?}", label, plan);
+            // Careful Resume leaves the threshold to the connection.
+            let open = *label == "careful-resume" && plan.ssthresh == 0;
+            prop_assert!(open || plan.ssthresh >= plan.cwnd, "{}: {:?}", label, plan);
             prop_assert!(plan.samples > 0 || plan == Default::default(), "{}: {:?}", label, plan);
             plans.push(format!("{label} {plan:?}"));
         }

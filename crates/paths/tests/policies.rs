@@ -65,7 +65,7 @@ fn invalid_policies_and_parameters_are_named_in_the_error() {
             "slow-start",
             vec![],
             "slow-start does not start from what other connections know; these do: liss, iss, miss, js, cached, \
-             averaged, spand",
+             careful-resume, averaged, spand",
         ),
         ("liss", vec![("alpha", Value::Number(0.5))], "there is no parameter alpha of this kind"),
         ("averaged", vec![("sample", time(0))], "sample and refresh must be longer than no time"),

@@ -14,11 +14,6 @@ pub struct Unimplemented {
 /// Planned schemes, under reserved labels.
 pub const PLANNED: &[Unimplemented] = &[
     Unimplemented {
-        name: "careful-resume",
-        source: "RFC 9959",
-        why: "a jump to half of a window saved from an earlier connection, validated by its ACKs",
-    },
-    Unimplemented {
         name: "paced-chirping",
         source: "Misund, Briscoe, 2019",
         why: "trains of packets at rising rates, whose delays measure the available rate; a scheme here sets one pacing rate, and sees one RTT an ACK, where a train needs a gap and a delay for each packet",

@@ -131,6 +131,7 @@ registry! {
     Js(startup::js::Js),
     Spand(startup::spand::Spand),
     Cached(startup::cached::Cached),
+    CarefulResume(startup::careful_resume::CarefulResume),
     Averaged(startup::averaged::Averaged),
     CongestionManager(startup::congestion_manager::CongestionManager),
     QuickStart(startup::quick_start::QuickStart),

@@ -2,6 +2,7 @@
 
 mod averaged;
 mod cached;
+mod careful_resume;
 mod fair;
 mod iss;
 mod js;
@@ -76,6 +77,7 @@ policies! {
     Miss miss,
     Js js,
     Cached cached,
+    CarefulResume careful_resume,
     Averaged averaged,
     Spand spand,
 }

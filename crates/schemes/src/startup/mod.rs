@@ -4,6 +4,7 @@ pub mod adaptive_start;
 pub mod aron_druschel;
 pub mod averaged;
 pub mod cached;
+pub mod careful_resume;
 pub mod congestion_manager;
 pub mod delay_slow_start;
 pub mod fast_start;

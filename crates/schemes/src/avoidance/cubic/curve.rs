@@ -35,3 +35,15 @@ pub(super) fn w_cubic(t: Nanos, k: u64, w_max: u64, scale: u64) -> u64 {
     let change = cube_shift(distance as u32, scale, SCALE_BITS);
     if t >= k { w_max.saturating_add(change) } else { w_max.saturating_sub(change) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cubic_tick_is_its_own_definition() {
+        // (1024e-9)^3 x 2^85 = 1.073741824e-18 x 3.868562622766813e25 = 41538375.02
+        let exact = 1.024e-6f64.powi(3) * 2f64.powi(CUBIC_TICK_BITS as i32);
+        assert!((exact - CUBIC_TICK as f64).abs() < 1.0, "{exact}");
+    }
+}

@@ -269,10 +269,3 @@ fn the_window_does_not_grow_during_recovery_or_without_the_hosts_permission() {
     }
     assert_eq!(flow.control, control);
 }
-
-#[test]
-fn the_cubic_tick_is_its_own_definition() {
-    // (1024e-9)^3 x 2^85 = 1.073741824e-18 x 3.868562622766813e25 = 41538375.02
-    let exact = 1.024e-6f64.powi(3) * 2f64.powi(CUBIC_TICK_BITS as i32);
-    assert!((exact - CUBIC_TICK as f64).abs() < 1.0, "{exact}");
-}
