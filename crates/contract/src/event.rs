@@ -41,6 +41,11 @@ pub struct Ack {
     /// Value of `delivered` when the newest segment that this ACK delivered was sent; may be zero. Only for phases that
     /// need [`Signals::RATE`](crate::Signals::RATE).
     pub prior_delivered: u64,
+    /// Value of `lost` when that segment was sent. Only for phases that need [`Signals::LOSSES`](crate::Signals::LOSSES).
+    pub prior_lost: u64,
+    /// Bytes in flight just after that segment was sent, itself included. Only for phases that need
+    /// [`Signals::LOSSES`](crate::Signals::LOSSES).
+    pub prior_in_flight: u64,
     /// Rate that the routers on the path granted. Only for phases that need [`Signals::GRANT`](crate::Signals::GRANT).
     pub granted: Rate,
     /// Change of the window that the routers on the path ask for, accumulated since the last ACK reported to the phase, in
@@ -127,6 +132,35 @@ pub struct Sent {
     pub bytes: u64,
     /// Payload bytes of a full segment, now. Never zero.
     pub mss: u32,
+}
+
+/// A segment was declared lost.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lost {
+    /// Time at which the host declared it.
+    pub now: Nanos,
+    /// Its payload bytes.
+    pub bytes: u64,
+    /// Position of the segment in the order of the data: the segment that follows it has the next number.
+    pub number: u64,
+    /// Total bytes delivered since the connection began, those of the ACK that showed the loss included.
+    pub delivered: u64,
+    /// Total bytes declared lost since the connection began, these included.
+    pub lost: u64,
+    /// Value of `lost` when the segment was sent.
+    pub prior_lost: u64,
+    /// Bytes in flight just after the segment was sent, itself included.
+    pub prior_in_flight: u64,
+    /// Zero, or [`Lost::RATE_LIMITED`].
+    pub flags: u32,
+    /// Payload bytes of a full segment, now. Never zero.
+    pub mss: u32,
+}
+
+impl Lost {
+    /// The application limited the sender when the segment was sent.
+    pub const RATE_LIMITED: u32 = 8;
 }
 
 /// The start of a loss, mark or timeout episode. The host reports each episode once.

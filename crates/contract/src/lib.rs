@@ -1,7 +1,7 @@
 //! The interface between a congestion-control scheme and its host.
 //!
 //! A host (the simulator, a QUIC stack, the Linux kernel) measures; a scheme decides. Each measurement reaches the scheme
-//! in one flat struct per event ([`Ack`], [`Congestion`], [`Sent`], [`Entry`]); each decision is a register of
+//! in one flat struct per event ([`Ack`], [`Congestion`], [`Sent`], [`Lost`], [`Entry`]); each decision is a register of
 //! [`Control`]. Neither side sees more of the other.
 //!
 //! Windows and amounts are bytes of payload, times are [`Nanos`], rates are [`Rate`]. Zero means "not known" unless a
@@ -24,7 +24,7 @@ mod units;
 
 pub use control::Control;
 pub use declaration::{Beginning, Declaration, Declared, Role};
-pub use event::{Ack, Congestion, DescribeAck, Entry, Load, Plan, Sent, Trigger, Why};
+pub use event::{Ack, Congestion, DescribeAck, Entry, Load, Lost, Plan, Sent, Trigger, Why};
 pub use forget::forget;
 pub use mul_div::{
     Sum, compare_products, cube_root, cube_shift, least_squares_slope, mul_add_div, mul_add_shift, mul_div,

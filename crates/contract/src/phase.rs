@@ -1,6 +1,6 @@
 //! The interface of a phase.
 
-use crate::{Ack, Congestion, Control, DescribeAck, Entry, Exit, Sent, Step};
+use crate::{Ack, Congestion, Control, DescribeAck, Entry, Exit, Lost, Sent, Step};
 
 /// One phase of a connection. A start-up phase ends; an avoidance phase never does.
 ///
@@ -16,6 +16,10 @@ pub trait Phase {
 
     /// Data left the host. Called only if a phase of the chain needs [`Signals::SENT`](crate::Signals::SENT).
     fn on_sent(&mut self, _sent: &Sent, _control: &mut Control) {}
+
+    /// A segment was declared lost. The host reports it after the episode that it begins, and before the ACK that showed it.
+    /// Called only if a phase of the chain needs [`Signals::LOSSES`](crate::Signals::LOSSES).
+    fn on_lost(&mut self, _lost: &Lost, _control: &mut Control) {}
 
     /// New data was acknowledged. While [`Ack::RECOVERY`] is set the phase measures but leaves `cwnd` alone, unless it is a
     /// standalone scheme. A phase that answered the congestion with [`Step::Over`] may lower `cwnd` and `ssthresh` further.

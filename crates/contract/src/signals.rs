@@ -34,7 +34,12 @@ impl Signals {
     /// ([`Control::provisional`](crate::Control::provisional)).
     pub const START_OVER: Self = Self(1024);
 
-    const NAMES: [(Self, &'static str); 11] = [
+    /// The host reports every segment that it declares lost ([`Phase::on_lost`](crate::Phase::on_lost)), and with each
+    /// delivery-rate sample what was lost and in flight when the segment of that sample left.
+    pub const LOSSES: Self = Self(2048);
+
+    const NAMES: [(Self, &'static str); 12] = [
+        (Self::LOSSES, "per-packet-loss"),
         (Self::START_OVER, "start-over"),
         (Self::SHARED_WINDOW, "shared-window"),
         (Self::PLAN, "path-memory"),

@@ -7,7 +7,8 @@ use std::process::Command;
 use std::{env, fs};
 
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Load, Nanos, Plan, Rate, Sent, StartupExit, Step, Trigger, Why,
+    Ack, Congestion, Control, Entry, Exit, Load, Lost, Nanos, Plan, Rate, Sent, StartupExit, Step, Trigger,
+    Why,
 };
 
 /// Size, offset and name of a struct's fields.
@@ -58,7 +59,7 @@ macro_rules! default_is_example {
     };
 }
 
-default_is_example!(Ack, Sent, Congestion, Entry, Plan, Control);
+default_is_example!(Ack, Sent, Lost, Congestion, Entry, Plan, Control);
 
 impl Example for StartupExit {
     fn example() -> Self {
@@ -70,8 +71,10 @@ fn layouts() -> Vec<Layout> {
     vec![
         layout!(Ack as "ff_ack", padding 0:
             now, rtt, min_rtt, srtt, acked, growth, delivered, sent, lost, retransmitted, in_flight, pipe, ce, rate,
-            prior_delivered, granted, feedback, load, round, flags, mss),
+            prior_delivered, prior_lost, prior_in_flight, granted, feedback, load, round, flags, mss),
         layout!(Sent as "ff_sent", padding 4: now, bytes, mss),
+        layout!(Lost as "ff_lost", padding 0:
+            now, bytes, number, delivered, lost, prior_lost, prior_in_flight, flags, mss),
         layout!(Congestion as "ff_congestion", padding 0: now, in_flight, base, lost, min_rtt, trigger, mss),
         layout!(Entry as "ff_entry", padding 0:
             now, rtt, in_flight, flow_size, receive_window, window, plan, granted, mss, why),
@@ -97,6 +100,7 @@ fn constants() -> Vec<(String, u64)> {
         ("FF_ACK_RECOVERY", Ack::RECOVERY.into()),
         ("FF_ACK_RATE_LIMITED", Ack::RATE_LIMITED.into()),
         ("FF_ACK_MAYBE_DELAYED", Ack::MAYBE_DELAYED.into()),
+        ("FF_LOST_RATE_LIMITED", Lost::RATE_LIMITED.into()),
         ("FF_NANOS_NEVER", Nanos::NEVER.0),
         ("FF_NANOS_ZERO", Nanos::ZERO.0),
         ("FF_RATE_NONE", Rate::NONE.0),

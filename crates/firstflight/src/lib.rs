@@ -72,8 +72,8 @@ pub use run::{Run, run};
 /// ones.
 pub mod scheme {
     pub use firstflight_contract::{
-        Ack, Beginning, Congestion, Control, Declaration, Declared, Entry, Exit, Load, Nanos, Phase, Plan,
-        Rate, Role, Sent, Signals, Step, Trigger, Why, slow_start,
+        Ack, Beginning, Congestion, Control, Declaration, Declared, Entry, Exit, Load, Lost, Nanos, Phase,
+        Plan, Rate, Role, Sent, Signals, Step, Trigger, Why, slow_start,
     };
     pub use firstflight_schemes::catalogue::{LabelError, Schemes};
     pub use firstflight_schemes::registry::SCHEMES;

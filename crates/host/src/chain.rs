@@ -5,8 +5,8 @@ use alloc::{string::String, vec::Vec};
 use core::fmt;
 
 use firstflight_contract::{
-    Ack, Beginning, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Exit, Nanos, Phase, Plan,
-    Rate, Role, Sent, Signals, StartupExit, Step, Trigger, Why, slow_start,
+    Ack, Beginning, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Exit, Lost, Nanos, Phase,
+    Plan, Rate, Role, Sent, Signals, StartupExit, Step, Trigger, Why, slow_start,
 };
 
 use crate::phases::Phases;
@@ -384,6 +384,13 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
     #[inline]
     pub fn on_sent(&mut self, sent: &Sent) {
         self.phases.current_mut().on_sent(sent, &mut self.control);
+    }
+
+    /// A segment was declared lost.
+    #[cold]
+    pub fn on_lost(&mut self, lost: &Lost) {
+        self.phases.current_mut().on_lost(lost, &mut self.control);
+        self.clamp();
     }
 
     /// End of start-up; `None` before it.

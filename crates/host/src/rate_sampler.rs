@@ -27,7 +27,8 @@ impl Stamp {
         self.delivered_and_limited >> 1
     }
 
-    fn limited(self) -> bool {
+    /// Whether the application limited the sender when the packet left.
+    pub fn limited(self) -> bool {
         self.delivered_and_limited & 1 != 0
     }
 }
@@ -106,12 +107,15 @@ impl RateSampler {
     }
 
     /// The present ACK is the first to report packet `number`, last sent at `sent_at` with this stamp. Numbers order packets
-    /// that left at the same time.
+    /// that left at the same time. Returns whether the packet is the newest that the ACK reports so far: the sample is then
+    /// made from it.
     #[inline]
-    pub fn on_delivered(&mut self, stamp: &Stamp, sent_at: Nanos, number: u64) {
-        if self.newest.is_none_or(|newest| (newest.sent_at, newest.number) < (sent_at, number)) {
+    pub fn on_delivered(&mut self, stamp: &Stamp, sent_at: Nanos, number: u64) -> bool {
+        let is_newest = self.newest.is_none_or(|newest| (newest.sent_at, newest.number) < (sent_at, number));
+        if is_newest {
             self.newest = Some(Newest { sent_at, number, stamp: *stamp });
         }
+        is_newest
     }
 
     /// Sample of the present ACK, which arrived at `now` and delivers `newly_delivered` bytes in total. `min_rtt` is the

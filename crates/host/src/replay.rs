@@ -3,7 +3,9 @@
 
 use core::fmt;
 
-use firstflight_contract::{Ack, Congestion, Control, Declared, Entry, Nanos, Phase, Sent, StartupExit};
+use firstflight_contract::{
+    Ack, Congestion, Control, Declared, Entry, Lost, Nanos, Phase, Sent, StartupExit,
+};
 
 use crate::chain::Chain;
 use crate::phases::Phases;
@@ -24,6 +26,8 @@ pub enum Event {
     Mss(u32),
     /// [`Chain::on_sent`].
     Sent(Sent),
+    /// [`Chain::on_lost`].
+    Lost(Lost),
     /// [`Chain::on_ack`].
     Ack(Ack),
     /// [`Chain::on_congestion`].
@@ -87,6 +91,7 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
             Event::Start { entry, initial_window, ssthresh } => self.start(entry, *initial_window, *ssthresh),
             Event::Mss(mss) => self.set_mss(*mss),
             Event::Sent(sent) => self.on_sent(sent),
+            Event::Lost(lost) => self.on_lost(lost),
             Event::Ack(ack) => rest = self.on_ack(ack),
             Event::Congestion(congestion) => self.on_congestion(congestion),
             Event::LoseWindow(now) => self.lose_window(*now),

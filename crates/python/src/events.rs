@@ -59,6 +59,10 @@ event! {
         rate: u64 = |it| it.rate.0,
         /// Value of `delivered` when the newest delivered segment was sent. Needs the signal delivery-rate.
         prior_delivered: u64 = |it| it.prior_delivered,
+        /// Value of `lost` when that segment was sent. Needs the signal per-packet-loss.
+        prior_lost: u64 = |it| it.prior_lost,
+        /// Bytes in flight just after that segment was sent, itself included. Needs the signal per-packet-loss.
+        prior_in_flight: u64 = |it| it.prior_in_flight,
         /// Packet-timed round trips completed since the connection began.
         round: u32 = |it| it.round,
         /// Whether this is the first ACK of a new round.
@@ -83,6 +87,30 @@ event! {
         now: u64 = |it| it.now.0,
         /// Payload bytes sent.
         bytes: u64 = |it| it.bytes,
+        /// Payload bytes of a full segment; never 0.
+        mss: u32 = |it| it.mss,
+    }
+}
+
+event! {
+    /// A segment was declared lost. Reported to schemes that need the signal per-packet-loss.
+    Lost of Lost {
+        /// Time at which the sender declared it, nanoseconds.
+        now: u64 = |it| it.now.0,
+        /// Its payload bytes.
+        bytes: u64 = |it| it.bytes,
+        /// Position of the segment in the order of the data: the segment that follows it has the next number.
+        number: u64 = |it| it.number,
+        /// Total bytes delivered since the connection began, those of the ACK that showed the loss included.
+        delivered: u64 = |it| it.delivered,
+        /// Total bytes declared lost since the connection began, these included.
+        lost: u64 = |it| it.lost,
+        /// Value of `lost` when the segment was sent.
+        prior_lost: u64 = |it| it.prior_lost,
+        /// Bytes in flight just after the segment was sent, itself included.
+        prior_in_flight: u64 = |it| it.prior_in_flight,
+        /// Whether the application limited the sender when the segment was sent.
+        rate_limited: bool = |it| it.flags & contract::Lost::RATE_LIMITED != 0,
         /// Payload bytes of a full segment; never 0.
         mss: u32 = |it| it.mss,
     }

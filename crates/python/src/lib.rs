@@ -24,7 +24,7 @@ mod table;
 #[pyo3::pymodule]
 mod _firstflight {
     #[pymodule_export]
-    use crate::events::{Ack, Congestion, Control, Entry, Plan, Sent, slow_start};
+    use crate::events::{Ack, Congestion, Control, Entry, Lost, Plan, Sent, slow_start};
     #[pymodule_export]
     use crate::outcome::Outcome;
     #[pymodule_export]

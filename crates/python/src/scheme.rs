@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use firstflight::scheme::{
-    Ack, Beginning, Congestion, Control, Declaration, Declared, Entry, Exit, Info, Phase, Role, Scheme,
+    Ack, Beginning, Congestion, Control, Declaration, Declared, Entry, Exit, Info, Lost, Phase, Role, Scheme,
     Schemes, Sent, Signals, Step, Value,
 };
 use firstflight::{Candidate, Error, Profile};
@@ -380,6 +380,10 @@ impl Phase for PythonScheme {
 
     fn on_sent(&mut self, sent: &Sent, control: &mut Control) {
         self.call((), |own, py| own.tell(py, "on_sent", events::Sent::from(sent), control).map(|_| ()));
+    }
+
+    fn on_lost(&mut self, lost: &Lost, control: &mut Control) {
+        self.call((), |own, py| own.tell(py, "on_lost", events::Lost::from(lost), control).map(|_| ()));
     }
 
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {

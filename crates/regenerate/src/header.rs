@@ -8,12 +8,13 @@ use cbindgen::{
 };
 
 /// Types with a C layout, and their names in C.
-const TYPES: [(&str, &str); 14] = [
+const TYPES: [(&str, &str); 15] = [
     ("Nanos", "ff_nanos"),
     ("Rate", "ff_rate"),
     ("Ack", "ff_ack"),
     ("Load", "ff_load"),
     ("Sent", "ff_sent"),
+    ("Lost", "ff_lost"),
     ("Congestion", "ff_congestion"),
     ("Trigger", "ff_trigger"),
     ("Entry", "ff_entry"),

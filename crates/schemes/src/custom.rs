@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt::{self, Debug};
 
-use firstflight_contract::{Ack, Congestion, Control, Declaration, Declared, Entry, Phase, Sent, Step};
+use firstflight_contract::{Ack, Congestion, Control, Declaration, Declared, Entry, Lost, Phase, Sent, Step};
 
 use crate::scheme::{Info, Scheme, Value};
 
@@ -59,6 +59,9 @@ impl Phase for Custom {
     }
     fn on_sent(&mut self, sent: &Sent, control: &mut Control) {
         self.0.on_sent(sent, control);
+    }
+    fn on_lost(&mut self, lost: &Lost, control: &mut Control) {
+        self.0.on_lost(lost, control);
     }
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
         self.0.on_ack(ack, control)

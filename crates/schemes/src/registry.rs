@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Debug};
 
 use firstflight_contract::{
-    Ack, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Phase, Role, Sent, Step,
+    Ack, Congestion, Control, Declaration, Declared, DescribeAck, Entry, Lost, Phase, Role, Sent, Step,
 };
 
 use crate::custom::Custom;
@@ -72,6 +72,9 @@ macro_rules! registry {
             #[inline]
             fn on_sent(&mut self, sent: &Sent, control: &mut Control) {
                 match self { $(Self::$name(p) => p.on_sent(sent, control),)+ Self::Custom(p) => p.on_sent(sent, control) }
+            }
+            fn on_lost(&mut self, lost: &Lost, control: &mut Control) {
+                match self { $(Self::$name(p) => p.on_lost(lost, control),)+ Self::Custom(p) => p.on_lost(lost, control) }
             }
             #[inline]
             fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {

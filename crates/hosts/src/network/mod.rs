@@ -238,6 +238,10 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
         );
         return refuse("startup", why);
     }
+    if needs.has(Signals::LOSSES) && group.recovery != scenario::Recovery::Sack {
+        let why = format!("{label} needs every lost segment, which only senders with recovery sack know");
+        return refuse("recovery", why);
+    }
     if needs.has(Signals::SHARED_WINDOW) && !group.has_processor() {
         let why = format!(
             "{label} shares its window with other connections, which only senders of profile {} with recovery sack can",

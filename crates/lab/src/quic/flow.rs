@@ -278,6 +278,7 @@ fn timed(opened: u64, records: &[Record]) -> Vec<(u64, Record)> {
             Event::Start { entry, .. } | Event::Idle(entry) => Some(entry.now),
             Event::Ack(ack) => Some(ack.now),
             Event::Sent(sent) => Some(sent.now),
+            Event::Lost(lost) => Some(lost.now),
             Event::Congestion(congestion) => Some(congestion.now),
             Event::LoseWindow(now) => Some(now),
             Event::Mss(_) | Event::Spurious => None,
@@ -296,6 +297,7 @@ impl Account {
             Event::Start { .. }
             | Event::Mss(_)
             | Event::Sent(_)
+            | Event::Lost(_)
             | Event::Congestion(_)
             | Event::LoseWindow(_)
             | Event::Idle(_)

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use firstflight_contract::{Ack, Congestion, Control, Entry, Exit, Nanos, Rate, StartupExit};
+use firstflight_contract::{Ack, Congestion, Control, Entry, Exit, Lost, Nanos, Rate, StartupExit};
 use firstflight_host::chain::Chain;
 use firstflight_schemes::registry::AnyPhase;
 
@@ -99,6 +99,10 @@ impl Subject for Faulty {
         }
     }
 
+    fn on_lost(&mut self, lost: &Lost) {
+        self.chain.on_lost(lost);
+    }
+
     fn control(&mut self) -> &mut Control {
         &mut self.chain.control
     }
@@ -137,6 +141,9 @@ impl Subject for Unreported<'_> {
     }
     fn on_spurious(&mut self) {
         self.0.on_spurious();
+    }
+    fn on_lost(&mut self, lost: &Lost) {
+        self.0.on_lost(lost);
     }
     fn control(&mut self) -> &mut Control {
         &mut self.0.control

@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use firstflight_contract::{Ack, Congestion, Control, Entry, Load, Nanos, Plan, Rate, StartupExit, Trigger};
+use firstflight_contract::{
+    Ack, Congestion, Control, Entry, Load, Lost, Nanos, Plan, Rate, StartupExit, Trigger,
+};
 use firstflight_host::chain::Chain;
 use firstflight_host::round::RoundCounter;
 use firstflight_schemes::registry::AnyPhase;
@@ -140,6 +142,7 @@ pub(crate) trait Subject {
     fn on_congestion(&mut self, event: &Congestion);
     fn on_idle(&mut self, entry: Entry);
     fn on_spurious(&mut self);
+    fn on_lost(&mut self, lost: &Lost);
     fn control(&mut self) -> &mut Control;
     fn exit(&self) -> Option<StartupExit>;
     fn in_avoidance(&self) -> bool;
@@ -161,6 +164,9 @@ impl Subject for Chain<AnyPhase> {
     fn on_spurious(&mut self) {
         Chain::on_spurious(self);
     }
+    fn on_lost(&mut self, lost: &Lost) {
+        Chain::on_lost(self, lost);
+    }
     fn control(&mut self) -> &mut Control {
         &mut self.control
     }
@@ -177,6 +183,8 @@ impl Subject for Chain<AnyPhase> {
 struct Departure {
     sent: u64,
     delivered: u64,
+    lost: u64,
+    in_flight: u64,
     at: Nanos,
 }
 
@@ -255,7 +263,8 @@ impl Host {
     }
 
     fn note_departure(&mut self) {
-        self.departures.push_back(Departure { sent: self.sent, delivered: self.delivered, at: self.now });
+        let Self { sent, delivered, lost, in_flight, now: at, .. } = *self;
+        self.departures.push_back(Departure { sent, delivered, lost, in_flight, at });
     }
 
     /// When the newest of what is no longer in flight had left.
@@ -296,6 +305,7 @@ impl Host {
                 self.lost += lost;
                 let event = self.episode(Trigger::Loss, lost, self.base(base, window));
                 subject.on_congestion(&event);
+                self.report_losses(lost, subject);
                 self.retransmit(lost);
                 self.recovery = self.in_flight;
                 Event::Congestion(event)
@@ -312,6 +322,7 @@ impl Host {
                 self.lost += lost;
                 let event = self.episode(Trigger::Timeout, lost, self.base(base, window));
                 subject.on_congestion(&event);
+                self.report_losses(lost, subject);
                 self.in_flight = 0;
                 self.retransmit(self.mss);
                 self.recovery = 0;
@@ -386,12 +397,34 @@ impl Host {
             ce: 0,
             rate: Rate::of(self.delivered - left.delivered, self.now - left.at),
             prior_delivered: left.delivered,
+            prior_lost: left.lost,
+            prior_in_flight: left.in_flight,
             granted: Rate::NONE,
             feedback: 0,
             load: Load::Unknown,
             round: self.rounds.count(),
             flags,
             mss: self.mss as u32,
+        }
+    }
+
+    /// Reports the last `bytes` of `self.lost`, a packet at a time.
+    fn report_losses(&mut self, bytes: u64, subject: &mut impl Subject) {
+        let left = self.departure();
+        let before = self.lost - bytes;
+        for packet in 1..=bytes / self.mss {
+            let lost = before + packet * self.mss;
+            subject.on_lost(&Lost {
+                now: self.now,
+                bytes: self.mss,
+                number: lost / self.mss,
+                delivered: self.delivered,
+                lost,
+                prior_lost: left.lost.min(before),
+                prior_in_flight: left.in_flight.max(self.mss),
+                flags: 0,
+                mss: self.mss as u32,
+            });
         }
     }
 

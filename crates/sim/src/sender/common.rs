@@ -12,6 +12,15 @@ use firstflight_host::pacer::Pacer;
 use firstflight_host::round::RoundCounter;
 use firstflight_schemes::registry::AnyPhase;
 
+/// What was lost and in flight when a segment left, bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Flight {
+    /// Declared lost until then.
+    pub(crate) lost: u64,
+    /// In flight just after.
+    pub(crate) in_flight: u64,
+}
+
 /// Measurements of one ACK for the schemes, nanoseconds and the [unit](Common::unit) of the kind of sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckSample {
@@ -34,6 +43,8 @@ pub(crate) struct AckSample {
     pub(crate) rate: Rate,
     /// Bytes that had been delivered when the segment of that sample left.
     pub(crate) prior_delivered: u64,
+    /// What was lost and in flight then, where a scheme asks for it.
+    pub(crate) flight: Flight,
     /// Newly delivered, by an ACK that echoes a mark.
     pub(crate) marked: u32,
 }
@@ -76,6 +87,8 @@ impl DescribeAck for Report<'_> {
             ce: u64::from(sample.marked) * unit,
             rate: sample.rate,
             prior_delivered: sample.prior_delivered,
+            prior_lost: sample.flight.lost,
+            prior_in_flight: sample.flight.in_flight,
             round: self.rounds.count(),
             flags: self.flags,
             feedback: self.routers.feedback,

@@ -177,6 +177,7 @@ impl Connection<Linux> {
         };
         let response = self.change_state(now, &mut seen);
         self.delivered += u64::from(seen.done.sacked);
+        self.report_losses(now, 0);
         self.send_for(now, response, port);
         self.push_new(now, port);
         self.orderly = self.is_orderly();
@@ -269,6 +270,7 @@ impl Connection<Linux> {
             // The kernel counts the window as used whenever the schemes are asked whether it may grow.
             self.own.usage.limited_at = Moment::at(Nanos(now));
         }
+        self.report_losses(now, delivered);
         if delivered > 0 || whole {
             let sample = AckSample {
                 delivered,
@@ -280,6 +282,7 @@ impl Connection<Linux> {
                 flags,
                 rate: rate.rate(),
                 prior_delivered: rate.prior_delivered,
+                flight: self.take_flight(),
                 marked: if seen.mark { delivered } else { 0 },
             };
             self.notify_in_full(now, sample);

@@ -219,6 +219,7 @@ impl Connection<Linux> {
                 self.enter_recovery(now, false);
                 self.reduce_window(1, self.lost - lost, false);
             }
+            self.report_losses(now, 0);
             self.retransmit_lost(now, port);
         }
         if self.own.armed != Armed::Timeout || self.rto_at == u64::MAX {

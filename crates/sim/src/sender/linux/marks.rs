@@ -177,6 +177,9 @@ impl Connection<Linux> {
             return;
         }
         self.common.lost += 1;
+        if let Some(delivery) = &mut rack.delivery {
+            delivery.note_loss(segment, self.common.lost * self.common.mss, self.common.mss);
+        }
         rack.hint = rack.hint.min(segment);
         rack.lost_end = rack.lost_end.max(segment + 1);
     }

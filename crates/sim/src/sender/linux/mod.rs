@@ -172,7 +172,9 @@ const UNPACED: u64 = 10;
 impl Connection<Linux> {
     /// A connection that will begin when its application says so.
     pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
-        let delivery = chain.needs().has(Signals::RATE).then(Box::default);
+        let needs = chain.needs();
+        let delivery =
+            needs.has(Signals::RATE).then(|| Box::new(DeliveryRate::new(needs.has(Signals::LOSSES))));
         Self {
             common: Common::new(stack, chain, app, Rto::linux(stack.rto), true),
             own: Linux { delivery, ..Linux::default() },
@@ -185,7 +187,8 @@ impl SenderKind for Connection<Linux> {
         .union(Signals::PACING)
         .union(Signals::SENT)
         .union(Signals::HANDSHAKE)
-        .union(Signals::RATE);
+        .union(Signals::RATE)
+        .union(Signals::LOSSES);
 
     #[inline(always)]
     fn on_next_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {

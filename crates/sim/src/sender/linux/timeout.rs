@@ -82,6 +82,7 @@ impl Connection<Linux> {
         } else {
             self.chain.lose_window(Nanos(now));
         }
+        self.report_losses(now, 0);
         let pipe = u64::from(self.own.in_flight(self.nxt - self.una));
         self.chain.control.cwnd = (pipe + 1) * self.mss;
         self.doubt_reordering();

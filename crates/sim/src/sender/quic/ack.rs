@@ -2,7 +2,7 @@
 
 use super::{Before, Fate, Packet, Quic};
 use crate::packet;
-use crate::sender::common::AckSample;
+use crate::sender::common::{AckSample, Flight};
 use crate::sender::connection::{Connection, SenderKind as _};
 use crate::sender::stack::{LimitedRule, Reduction};
 use crate::sender::stamps::{RETRANSMITTED, SACKED};
@@ -217,6 +217,7 @@ impl Connection<Quic> {
             flags,
             rate: rate.rate(),
             prior_delivered: rate.prior_delivered,
+            flight: Flight::default(),
             marked: if marked { bytes(news.bytes) } else { 0 },
             short: (0, 0),
         };
