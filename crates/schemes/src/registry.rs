@@ -154,6 +154,7 @@ registry! {
     Vcp(avoidance::vcp::Vcp),
     // Too large to be beside the others: every connection would be as large.
     Bbr(standalone::bbr::Bbr; Box),
+    Bbr3(standalone::bbr3::Bbr3; Box),
 }
 
 impl AnyPhase {

@@ -3,5 +3,6 @@
 pub(crate) mod backlog;
 pub mod eligible_rate;
 pub(crate) mod flights;
+pub(crate) mod own_limit;
 pub mod packet_pair;
 pub mod windowed_max;

@@ -14,6 +14,7 @@ mod tests;
 mod units;
 mod window;
 
+use crate::estimate::own_limit::OwnLimit;
 use crate::estimate::windowed_max::WindowedMax;
 use crate::scheme;
 use aggregation::Aggregation;
@@ -116,8 +117,8 @@ pub struct Bbr {
     // PROBE_RTT.
     probe_rtt_ends: Option<u64>,
     probe_rtt_round_done: bool,
-    /// Segments sent while between these totals were delivered do not measure the bandwidth.
-    slowed: Option<(u64, u64)>,
+    /// Segments sent during PROBE_RTT do not measure the bandwidth.
+    slowed: OwnLimit,
     idle_restart: bool,
 
     window: Window,
@@ -199,7 +200,7 @@ impl Bbr {
         let delivered = segments(self.totals.delivered, self.counted.0, ack.delivered, mss);
         let lost = segments(self.totals.lost, self.counted.1, ack.lost, mss);
         let prior_delivered = segments(delivered, ack.delivered, ack.prior_delivered, mss);
-        let slowed = self.slowed.is_some_and(|(from, to)| (from..=to).contains(&prior_delivered));
+        let slowed = self.slowed.covers(prior_delivered);
         Sample {
             totals: Totals { at: micros(ack.now), delivered, lost },
             acked: delivered.saturating_sub(self.totals.delivered),
@@ -342,10 +343,10 @@ impl Bbr {
             self.mode = Mode::ProbeRtt;
             self.save_window(control);
             self.probe_rtt_ends = None;
-            self.slowed = Some((delivered, delivered));
+            self.slowed.begin(delivered);
         }
         if self.mode == Mode::ProbeRtt {
-            self.slowed = self.slowed.map(|(from, _)| (from, delivered + sample.pipe));
+            self.slowed.hold(delivered, sample.pipe);
             match self.probe_rtt_ends {
                 None if sample.pipe <= MIN_WINDOW => {
                     self.probe_rtt_ends = Some(now + PROBE_RTT_TIME);

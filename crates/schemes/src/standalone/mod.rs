@@ -1,3 +1,4 @@
 //! Schemes that control a connection from beginning to end, loss recovery included.
 
 pub mod bbr;
+pub mod bbr3;

@@ -1,0 +1,1 @@
+//! Tests of BBR v3.
