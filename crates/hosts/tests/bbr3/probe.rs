@@ -1,15 +1,13 @@
 //! The cases of ProbeBW and ProbeRTT.
 
-use super::watched::{MSS, Watch, What, file, line, messages, payload, rates, seconds, watch, within};
+use super::watched::{
+    MSS, Watch, What, file, is_probe_bw, line, messages, payload, rates, seconds, watch, within,
+};
 use firstflight_contract::Rate;
 use firstflight_schemes::standalone::bbr3::State;
 
 const DEEP: &str = "rate = \"20 Mbit/s\"\nrtt = \"50 ms\"\nbuffer = \"4 BDP\"";
 const SHALLOW: &str = "rate = \"20 Mbit/s\"\nrtt = \"50 ms\"\nbuffer = \"0.3 BDP\"";
-
-fn is_probe_bw(state: State) -> bool {
-    matches!(state, State::Down | State::Cruise | State::Refill | State::Up)
-}
 
 #[test]
 fn bbr_05_up_ends_on_a_bandwidth_plateau() {
@@ -23,13 +21,31 @@ fn bbr_05_up_ends_on_a_bandwidth_plateau() {
     assert!(run.rows[up..=end].iter().all(|row| row.what == What::Ack) && run.drops() == 0);
 }
 
+/// Messages of 12 Mbit/s over a link of 10, which has 100 Mbit/s once the first probe begins: the application then limits the sender
+/// within the probe. The packets of these numbers are lost.
+fn limited_probe(name: &str, drop: &[u64]) -> (Watch, usize) {
+    let rest = format!("rtt = \"50 ms\"\nbuffer = \"4000 packets\"\ndrop = {drop:?}");
+    let traffic = |path: &str| messages(path, "9 s", "30 KB", "20 ms");
+    let first = watch(&traffic(&format!("rate = \"10 Mbit/s\"\n{rest}").replace("\ndrop = []", "")));
+    let at = seconds(first.rows[first.enters(State::Up, 0)].at);
+    rates(name, &[(0.0, 10.0), (at, 100.0)]);
+    let run = watch(&traffic(&format!("trace = \"{name}\"\n{rest}").replace("\ndrop = []", "")));
+    let up = run.enters(State::Up, 0);
+    // Once all that waited is sent, every sample shows the application's limit.
+    let limited = run.find(up, |row| row.what == What::Ack && row.limited);
+    assert_eq!(run.rows[limited].view.state, State::Up, "{:?}", run.states());
+    (run, limited)
+}
+
 #[test]
 fn bbr_06_up_ends_on_losses_while_the_application_limits() {
-    let path = "rate = \"20 Mbit/s\"\nrtt = \"100 ms\"\nbuffer = \"4 BDP\"\nloss = 0.1";
-    let run = watch(&messages(path, "20 s", "15 KB", "10 ms"));
-    let up = run.enters(State::Up, 0);
-    let (state, end) = run.next(up);
-    assert_eq!((state, run.rows[end].what), (State::Down, What::Lost));
+    let (lossless, limited) = limited_probe("probe-06.csv", &[]);
+    // Five round trips after the application began to limit the sender, three packets of the 52 of a round trip are lost.
+    let later = lossless.find(limited, |row| row.view.rounds == lossless.rows[limited].view.rounds + 5);
+    let number = lossless.rows[later].sent / MSS + 10;
+    let (run, limited) = limited_probe("probe-06.csv", &[number, number + 4, number + 8]);
+    let (state, end) = run.next(limited);
+    assert_eq!((state, run.rows[end].what), (State::Down, What::Lost), "{:?}", run.states());
     assert!(!run.rows[end].view.full_bw_now);
     // The draft's pseudocode leaves the bound of an application-limited sender as it is.
     assert_eq!(run.rows[end].view.inflight_longterm, run.rows[end - 1].view.inflight_longterm);
@@ -37,19 +53,9 @@ fn bbr_06_up_ends_on_losses_while_the_application_limits() {
 
 #[test]
 fn bbr_07_up_stays_while_the_application_limits() {
-    // 12 Mbit/s of messages over a link of 10, which has 100 Mbit/s once the first probe begins.
-    let rest = "rtt = \"50 ms\"\nbuffer = \"4000 packets\"";
-    let traffic = |path: &str| messages(path, "9 s", "30 KB", "20 ms");
-    let first = watch(&traffic(&format!("rate = \"10 Mbit/s\"\n{rest}")));
-    let at = seconds(first.rows[first.enters(State::Up, 0)].at);
-    rates("faster.csv", &[(0.0, 10.0), (at, 100.0)]);
-    let run = watch(&traffic(&format!("trace = \"faster.csv\"\n{rest}")));
-    let up = run.enters(State::Up, 0);
-    // Once all that waited is sent, every sample shows the application's limit.
-    let limited = run.find(up, |row| row.what == What::Ack && row.limited);
-    assert_eq!(run.rows[limited].view.state, State::Up, "{:?}", run.states());
-    let left = run.rows[up..].iter().position(|row| row.view.state != State::Up);
-    let end = left.map_or(run.rows.len(), |left| up + left);
+    let (run, limited) = limited_probe("probe-07.csv", &[]);
+    let left = run.rows[limited..].iter().position(|row| row.view.state != State::Up);
+    let end = left.map_or(run.rows.len(), |left| limited + left);
     // ProbeRTT ends it, five seconds after the last minimum.
     if let Some(row) = run.rows.get(end) {
         assert_eq!(row.view.state, State::ProbeRtt, "{:?}", run.states());
@@ -205,7 +211,7 @@ fn bbr_22_an_application_that_pauses_in_refill_does_not_lower_the_estimate() {
     let steady = watch(&line(DEEP, "6 s", ""));
     let refill = steady.enters(State::Refill, 0);
     let size = steady.rows[refill].sent;
-    let flow = format!("size = \"{size} B\"\nrounds = {{ count = 2, idle = \"60 ms\" }}");
+    let flow = format!("size = \"{size} B\"\nrounds = {{ count = 4, idle = \"60 ms\" }}");
     let run = watch(&line(DEEP, "12 s", &flow));
     let refill = run.enters(State::Refill, 0);
     let before = run.rows[refill].view.max_bw;
@@ -218,6 +224,6 @@ fn bbr_22_an_application_that_pauses_in_refill_does_not_lower_the_estimate() {
         assert!(!row.limited || row.rate <= row.view.max_bw, "{row:?}");
     }
     // It probes again, and the estimate stays that of the link.
-    let again = run.enters(State::Up, run.enters(State::Cruise, up));
+    let again = run.enters(State::Refill, run.enters(State::Cruise, up));
     assert!(within(3.0, run.rows[again].view.max_bw.0 as f64, payload(20e6)), "{:?}", run.rows[again].view);
 }

@@ -195,6 +195,11 @@ pub(super) fn payload(rate: f64) -> f64 {
     rate * MSS as f64 / 1500.0
 }
 
+/// Whether the state is one of ProbeBW.
+pub(super) fn is_probe_bw(state: State) -> bool {
+    matches!(state, State::Down | State::Cruise | State::Refill | State::Up)
+}
+
 /// Whether `value` is within `percent` of `of`.
 pub(super) fn within(percent: f64, value: f64, of: f64) -> bool {
     (value / of - 1.0).abs() * 100.0 <= percent
