@@ -148,6 +148,8 @@ pub struct Lost {
     pub delivered: u64,
     /// Total bytes declared lost since the connection began, these included.
     pub lost: u64,
+    /// Value of `delivered` when the segment was sent.
+    pub prior_delivered: u64,
     /// Value of `lost` when the segment was sent.
     pub prior_lost: u64,
     /// Bytes in flight just after the segment was sent, itself included.

@@ -74,7 +74,7 @@ fn layouts() -> Vec<Layout> {
             prior_delivered, prior_lost, prior_in_flight, granted, feedback, load, round, flags, mss),
         layout!(Sent as "ff_sent", padding 4: now, bytes, mss),
         layout!(Lost as "ff_lost", padding 0:
-            now, bytes, number, delivered, lost, prior_lost, prior_in_flight, flags, mss),
+            now, bytes, number, delivered, lost, prior_delivered, prior_lost, prior_in_flight, flags, mss),
         layout!(Congestion as "ff_congestion", padding 0: now, in_flight, base, lost, min_rtt, trigger, mss),
         layout!(Entry as "ff_entry", padding 0:
             now, rtt, in_flight, flow_size, receive_window, window, plan, granted, mss, why),

@@ -23,8 +23,14 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    fn delivered(self) -> u64 {
+    /// Bytes delivered when the packet left, plus [`HANDSHAKE`].
+    fn counted(self) -> u64 {
         self.delivered_and_limited >> 1
+    }
+
+    /// Bytes delivered when the packet left.
+    pub fn delivered(self) -> u64 {
+        self.counted().saturating_sub(HANDSHAKE)
     }
 
     /// Whether the application limited the sender when the packet left.
@@ -135,10 +141,10 @@ impl RateSampler {
         let acknowledging = now.saturating_sub(stamp.delivered_at);
         let interval = sending.max(acknowledging);
         RateSample {
-            delivered: self.delivered - stamp.delivered(),
+            delivered: self.delivered - stamp.counted(),
             // An interval below any round-trip time: the original of a retransmission had arrived.
             interval: if interval < min_rtt { Nanos::ZERO } else { interval },
-            prior_delivered: stamp.delivered() - HANDSHAKE,
+            prior_delivered: stamp.delivered(),
             limited: stamp.limited(),
         }
     }

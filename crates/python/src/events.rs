@@ -105,6 +105,8 @@ event! {
         delivered: u64 = |it| it.delivered,
         /// Total bytes declared lost since the connection began, these included.
         lost: u64 = |it| it.lost,
+        /// Value of `delivered` when the segment was sent.
+        prior_delivered: u64 = |it| it.prior_delivered,
         /// Value of `lost` when the segment was sent.
         prior_lost: u64 = |it| it.prior_lost,
         /// Bytes in flight just after the segment was sent, itself included.

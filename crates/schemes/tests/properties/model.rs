@@ -420,6 +420,7 @@ impl Host {
                 number: lost / self.mss,
                 delivered: self.delivered,
                 lost,
+                prior_delivered: left.delivered,
                 prior_lost: left.lost.min(before),
                 prior_in_flight: left.in_flight.max(self.mss),
                 flags: 0,

@@ -1,1 +1,2 @@
 //! Tests of BBR v3.
+mod vectors;

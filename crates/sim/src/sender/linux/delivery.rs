@@ -45,14 +45,15 @@ impl DeliveryRate {
     pub(crate) fn note_loss(&mut self, segment: u32, lost: u64, bytes: u64) {
         let Some(losses) = &mut self.losses else { return };
         let flight = losses.flights.get(segment);
-        let limited = self.stamps.get(segment).limited();
+        let stamp = self.stamps.get(segment);
         losses.waiting.push(Lost {
             bytes,
             number: segment.into(),
             lost,
+            prior_delivered: stamp.delivered(),
             prior_lost: flight.lost,
             prior_in_flight: flight.in_flight,
-            flags: if limited { Lost::RATE_LIMITED } else { 0 },
+            flags: if stamp.limited() { Lost::RATE_LIMITED } else { 0 },
             ..Lost::default()
         });
     }
