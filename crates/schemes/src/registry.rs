@@ -155,6 +155,7 @@ registry! {
     // Too large to be beside the others: every connection would be as large.
     Bbr(standalone::bbr::Bbr; Box),
     Bbr3(standalone::bbr3::Bbr3; Box),
+    Bbr3Picoquic(standalone::bbr3_picoquic::Bbr3Picoquic; Box),
 }
 
 impl AnyPhase {

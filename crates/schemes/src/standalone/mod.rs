@@ -2,3 +2,4 @@
 
 pub mod bbr;
 pub mod bbr3;
+pub mod bbr3_picoquic;

@@ -1,0 +1,189 @@
+//! Recorded connections of picoquic, replayed through the scheme.
+
+use super::{Bbr3Picoquic, State};
+use firstflight_contract::{Ack, Control, Entry, Lost, Nanos, Phase, Rate};
+
+/// A row of a recording, by the columns of its first line.
+struct Row<'a> {
+    columns: &'a [&'a str],
+    fields: Vec<&'a str>,
+}
+
+impl<'a> Row<'a> {
+    fn text(&self, column: &str) -> &'a str {
+        let place = self.columns.iter().position(|name| *name == column).expect("a column");
+        self.fields[place]
+    }
+
+    fn number(&self, column: &str) -> u64 {
+        match self.text(column) {
+            "" => 0,
+            text => text.parse().expect("a number"),
+        }
+    }
+}
+
+fn state(name: &str) -> State {
+    match name {
+        "startup" => State::Startup,
+        "startup_long_rtt" => State::StartupLongRtt,
+        "startup_resume" => State::StartupResume,
+        "drain" => State::Drain,
+        "probe_bw_down" => State::Down,
+        "probe_bw_cruise" => State::Cruise,
+        "probe_bw_refill" => State::Refill,
+        "probe_bw_up" => State::Up,
+        "probe_rtt" => State::ProbeRtt,
+        other => panic!("{other}"),
+    }
+}
+
+/// Result of a replay: ACKs, those whose window and pacing rate are within 2 %, and the ACKs with another state.
+#[derive(Debug, Default)]
+struct Replayed {
+    acks: usize,
+    windows: usize,
+    rates: usize,
+    other_states: usize,
+    ours: Vec<State>,
+    theirs: Vec<State>,
+}
+
+/// The clock of the recording begins with its first row; the connection began some time before.
+const BEFORE: u64 = 10_000_000;
+
+fn replay(text: &str) -> Replayed {
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let columns: Vec<_> = lines.next().expect("names").split(',').collect();
+    let mut result = Replayed::default();
+    let mut scheme = Bbr3Picoquic::default();
+    let mut control = Control::default();
+    // Total delivered, time and departure of the packet, of each ACK.
+    let mut acked: Vec<(u64, u64, u64)> = vec![];
+    let mut mtu = 1440;
+    let (mut lost_number, mut begun) = (0, false);
+    for line in lines {
+        let row = Row { columns: &columns, fields: line.split(',').collect() };
+        if row.number("merged") > 1 {
+            break;
+        }
+        if row.number("mtu") > 0 {
+            mtu = row.number("mtu") as u32;
+        }
+        let now = BEFORE + row.number("t_us");
+        if !begun {
+            begun = true;
+            control.cwnd = row.number("cwnd_before");
+            let rtt = Nanos::from_micros(row.number("srtt_us"));
+            let entry = Entry {
+                now: Nanos::from_micros(now - row.number("rtt_us")),
+                rtt,
+                mss: mtu,
+                ..Entry::default()
+            };
+            let _ = scheme.enter(&entry, &mut control);
+        }
+        let delivered = row.number("delivered_total");
+        let prior_delivered = delivered - row.number("delivered_since_sent");
+        let lost = row.number("lost_total");
+        let prior_lost = lost.saturating_sub(row.number("lost_since_sent"));
+        match row.text("event") {
+            "lost" => {
+                // A range of its own for each, unless the next row is of the same ACK: the ACK tells how many there were.
+                lost_number += 1;
+                scheme.on_lost(
+                    &Lost {
+                        now: Nanos::from_micros(now),
+                        bytes: row.number("newly_lost"),
+                        number: 2 * lost_number,
+                        delivered,
+                        lost,
+                        prior_delivered,
+                        prior_lost,
+                        prior_in_flight: row.number("inflight_prior"),
+                        flags: 0,
+                        mss: mtu,
+                    },
+                    &mut control,
+                );
+            }
+            "ack" => {
+                let rtt = row.number("rtt_us");
+                let departure = now - rtt;
+                let prior = acked.iter().rev().find(|(total, ..)| *total <= prior_delivered);
+                let interval =
+                    prior.map_or(rtt, |(_, at, left)| (now - at).max(departure - left.min(&departure)));
+                let rate = Rate((delivered - prior_delivered) * 8_000_000 / interval.max(1));
+                acked.push((delivered, now, departure));
+                let limited = row.number("app_limited") > 0;
+                let window_limited = row.number("cwnd_limited") > 0;
+                let flags = if limited { Ack::RATE_LIMITED } else { 0 }
+                    | if window_limited { 0 } else { Ack::APP_LIMITED };
+                let pipe = row.number("in_transit_before_call");
+                scheme.newly_lost_ranges = row.number("loss_ranges") as u32;
+                scheme.newly_lost = row.number("newly_lost");
+                let _ = scheme.on_ack(
+                    &Ack {
+                        now: Nanos::from_micros(now),
+                        rtt: Nanos::from_micros(rtt),
+                        min_rtt: Nanos::from_micros(row.number("min_rtt_us")),
+                        srtt: Nanos::from_micros(row.number("srtt_us")),
+                        acked: row.number("acked"),
+                        delivered,
+                        sent: row.number("sent_total"),
+                        lost,
+                        in_flight: pipe + row.number("acked"),
+                        pipe,
+                        rate,
+                        prior_delivered,
+                        prior_lost,
+                        prior_in_flight: row.number("inflight_prior"),
+                        flags,
+                        mss: mtu,
+                        ..Ack::default()
+                    },
+                    &mut control,
+                );
+                let within = |ours: u64, theirs: u64| ours.abs_diff(theirs) * 50 <= theirs;
+                let theirs = state(row.text("state"));
+                result.acks += 1;
+                result.windows += usize::from(within(control.cwnd, row.number("cwnd")));
+                result.rates += usize::from(within(control.pacing.0 / 8, row.number("pacing_Bps")));
+                result.other_states += usize::from(theirs != scheme.state);
+                if result.ours.last() != Some(&scheme.state) {
+                    result.ours.push(scheme.state);
+                }
+                if result.theirs.last() != Some(&theirs) {
+                    result.theirs.push(theirs);
+                }
+                if std::env::var("SHOW").is_ok() {
+                    println!(
+                        "ROW {} cwnd {} {} pace {} {} {:?} {:?} bw {} minrtt {} hi {} rec {}",
+                        now - BEFORE,
+                        row.number("cwnd"),
+                        control.cwnd,
+                        row.number("pacing_Bps"),
+                        control.pacing.0 / 8,
+                        theirs,
+                        scheme.state,
+                        scheme.bw,
+                        scheme.min_rtt,
+                        scheme.inflight_hi,
+                        scheme.recovery.is_in
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+    result
+}
+
+#[test]
+fn show() {
+    for path in 1..=9 {
+        let text = std::fs::read_to_string(format!("/tmp/D/pb{path}.csv")).unwrap();
+        println!("PATH {path}");
+        println!("RESULT {path} {:?}", replay(&text));
+    }
+}
