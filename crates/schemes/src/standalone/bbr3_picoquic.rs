@@ -175,7 +175,8 @@ impl Bbr3Picoquic {
     /// `BBROnInit`.
     fn begin(&mut self, entry: &Entry, control: &mut Control) {
         let now = micros(entry.now);
-        let min_rtt = if entry.rtt > Nanos::ZERO { micros(entry.rtt) } else { INFINITE };
+        // picoquic makes the state before the handshake, when no RTT is known.
+        let min_rtt = INFINITE;
         *self = Self {
             parameters: self.parameters,
             mtu: entry.mss.into(),
@@ -186,7 +187,7 @@ impl Bbr3Picoquic {
             inflight_lo: INFINITE,
             min_rtt,
             min_rtt_stamp: now,
-            last_rtt: min_rtt,
+            last_rtt: 0,
             jitter: Jitter::new(min_rtt, now),
             probe_rtt_min_delay: min_rtt,
             probe_rtt_min_stamp: now,
