@@ -43,6 +43,8 @@ fn state(name: &str) -> State {
 #[derive(Debug, Default)]
 struct Replayed {
     acks: usize,
+    /// Those whose bandwidth sample follows from the rows.
+    samples: usize,
     windows: usize,
     rates: usize,
     other_states: usize,
@@ -63,7 +65,8 @@ fn replay(text: &str, seed: u32) -> Replayed {
     // Total delivered, time and departure of the packet, of each ACK.
     let mut acked: Vec<(u64, u64, u64)> = vec![];
     let mut mtu = 1440;
-    let (mut lost_number, mut begun) = (0, false);
+    let (mut lost_number, mut begun, mut largest) = (0, false, 0);
+    let within = |ours: u64, theirs: u64| ours.abs_diff(theirs) * 50 <= theirs;
     for line in lines {
         let row = Row { columns: &columns, fields: line.split(',').collect() };
         if row.number("merged") > 1 {
@@ -131,8 +134,16 @@ fn replay(text: &str, seed: u32) -> Replayed {
                 let departure = now - rtt;
                 let prior = acked.iter().rev().find(|(total, ..)| *total <= prior_delivered);
                 let interval =
-                    prior.map_or(rtt, |(_, at, left)| (now - at).max(departure - left.min(&departure)));
-                let rate = Rate((delivered - prior_delivered) * 8_000_000 / interval.max(1));
+                    prior.map_or(rtt, |(_, at, left)| (now - at).max(departure.saturating_sub(*left)));
+                let computed = (delivered - prior_delivered) * 1_000_000 / interval.max(1);
+                // The recording has the largest rate: no sample is above it, and where it rises, it is the sample.
+                let known =
+                    row.text("detail").split("bw=").nth(1).map(|bw| bw.parse::<u64>().expect("a rate"));
+                let rises = known.is_some_and(|known| known > largest);
+                largest = known.unwrap_or(largest);
+                let sample = if rises { largest } else { computed.min(largest) };
+                result.samples += usize::from(within(computed, sample));
+                let rate = Rate(sample * 8);
                 acked.push((delivered, now, departure));
                 let limited = row.number("app_limited") > 0;
                 let window_limited = row.number("cwnd_limited") > 0;
@@ -163,7 +174,6 @@ fn replay(text: &str, seed: u32) -> Replayed {
                     },
                     &mut control,
                 );
-                let within = |ours: u64, theirs: u64| ours.abs_diff(theirs) * 50 <= theirs;
                 let theirs = state(row.text("state"));
                 result.acks += 1;
                 result.windows += usize::from(within(control.cwnd, row.number("cwnd")));
