@@ -117,7 +117,7 @@ impl Bbr3Picoquic {
         }
         let least = (bytes_in(self.min_rtt, self.peak.rate).max(self.bdp_seed)) / 2;
         control.cwnd = control.cwnd.max(least);
-        let rate = mul_div(control.cwnd, 1_250_000_000 / ONE, sample.rtt.max(1));
+        let rate = mul_div(control.cwnd, 1_250_000_000 / ONE, sample.srtt.max(1));
         control.pacing = super::pacing(rate);
     }
 }
