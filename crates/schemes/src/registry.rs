@@ -156,6 +156,7 @@ registry! {
     Bbr(standalone::bbr::Bbr; Box),
     Bbr3(standalone::bbr3::Bbr3; Box),
     Bbr3Picoquic(standalone::bbr3_picoquic::Bbr3Picoquic; Box),
+    C4(standalone::c4::C4; Box),
 }
 
 impl AnyPhase {

@@ -5,4 +5,5 @@ pub mod eligible_rate;
 pub(crate) mod flights;
 pub(crate) mod own_limit;
 pub mod packet_pair;
+pub(crate) mod peak_rate;
 pub mod windowed_max;

@@ -16,11 +16,12 @@ mod startup;
 mod tests;
 mod window;
 
+use crate::estimate::peak_rate::PeakRate;
 use crate::scheme;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Lost, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why,
 };
-use long_rtt::{LongRtt, Peak};
+use long_rtt::LongRtt;
 use model::Filter;
 use probe_bw::Probe;
 use recovery::Recovery;
@@ -134,7 +135,7 @@ pub struct Bbr3Picoquic {
     too_high_in_round: bool,
     long_rtt: LongRtt,
     bdp_seed: u64,
-    peak: Peak,
+    peak: PeakRate,
 
     probe: Probe,
 

@@ -21,38 +21,6 @@ pub(super) struct LongRtt {
     stamp: u64,
 }
 
-/// The largest rate between two ACKs (`picoquic_estimate_max_path_bandwidth`).
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Peak {
-    /// Bytes a second.
-    pub(super) rate: u64,
-    delivered: u64,
-    acked_at: u64,
-    sent_at: u64,
-}
-
-/// `PICOQUIC_MAX_BANDWIDTH_TIME_INTERVAL_MIN`, microseconds.
-const PEAK_INTERVAL: u64 = 1_000;
-
-impl Peak {
-    /// An ACK at `now` of a packet that left `rtt` before, with `delivered` in total.
-    pub(super) fn update(&mut self, now: u64, rtt: u64, delivered: u64) {
-        let sent_at = now.saturating_sub(rtt);
-        if sent_at < self.sent_at {
-            return;
-        }
-        let interval = now - self.acked_at;
-        if self.acked_at > 0 {
-            if interval <= PEAK_INTERVAL {
-                return;
-            }
-            let interval = interval.max(sent_at - self.sent_at);
-            self.rate = self.rate.max(mul_div(delivered - self.delivered, 1_000_000, interval));
-        }
-        (self.delivered, self.acked_at, self.sent_at) = (delivered, now, sent_at);
-    }
-}
-
 impl LongRtt {
     /// Whether the RTT rose; `packet_time` is the time of a packet at the pacing rate.
     fn rises(&mut self, rtt: u64, packet_time: u64, now: u64) -> bool {
