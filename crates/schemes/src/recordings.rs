@@ -39,10 +39,8 @@ pub(crate) struct Replay<S> {
     pub(crate) knows_rtt: bool,
     /// Name of its state in the recording.
     pub(crate) state: fn(&S) -> &'static str,
-    /// The bandwidth sample, from that which follows from the rows and the scheme before.
-    pub(crate) sample: fn(&Row<'_>, u64, &S) -> u64,
-    /// What it is told before an ACK.
-    pub(crate) before_ack: fn(&mut S, &Row<'_>),
+    /// The bandwidth sample of an ACK, from that which follows from the rows; it may also tell the scheme what else the row shows.
+    pub(crate) sample: fn(&mut S, &Row<'_>, u64) -> u64,
 }
 
 /// Result of a replay, in ACKs.
@@ -171,7 +169,7 @@ impl<S: Phase> Replay<S> {
         let prior = earlier.iter().rev().find(|ack| ack.delivered <= prior_delivered);
         let interval = prior.map_or(rtt, |ack| (now - ack.at).max(left.saturating_sub(ack.left)));
         let computed = since * 1_000_000 / interval.max(1);
-        let sample = (self.sample)(row, computed, &self.scheme);
+        let sample = (self.sample)(&mut self.scheme, row, computed);
         earlier.push(Earlier { delivered, at: now, left });
         let limited = |column, flag| if row.number(column) > 0 { flag } else { 0 };
         let flags = limited("app_limited", Ack::RATE_LIMITED)
@@ -181,7 +179,6 @@ impl<S: Phase> Replay<S> {
             0 => rtt,
             known => known,
         };
-        (self.before_ack)(&mut self.scheme, row);
         let ack = Ack {
             now: Nanos::from_micros(now),
             rtt: Nanos::from_micros(rtt),
@@ -215,19 +212,6 @@ impl<S: Phase> Replay<S> {
         }
         if result.theirs.last().is_none_or(|last| last != theirs) {
             result.theirs.push(theirs.to_owned());
-        }
-        if std::env::var("SHOW").is_ok() {
-            println!(
-                "ROW {} cwnd {} {} pace {} {} {} {} acked {}",
-                row.number("t_us"),
-                row.number("cwnd"),
-                control.cwnd,
-                row.number("pacing_Bps"),
-                control.pacing.0 / 8,
-                theirs,
-                ours,
-                row.number("acked")
-            );
         }
     }
 }

@@ -66,6 +66,7 @@ pub struct C4 {
     nominal_max_rtt: u64,
     running_min_rtt: u64,
     peak: PeakRate,
+    peak_rate: u64,
     last_rate: u64,
     recent_maximum_rate: u64,
 
@@ -222,8 +223,10 @@ impl Phase for C4 {
             self.last_rate = ack.rate.0 / 8;
         }
         if ack.rtt > Nanos::ZERO {
-            self.peak.update(micros(ack.now), micros(ack.rtt), ack.delivered);
             self.take_rtt(micros(ack.rtt), control);
+            // The round-trip time is judged with the peak of the ACKs before.
+            self.peak.update(micros(ack.now), micros(ack.rtt), ack.delivered);
+            self.peak_rate = self.peak.rate;
         }
         if ack.rtt > Nanos::ZERO {
             self.recent_maximum_rate = self.recent_maximum_rate.max(self.last_rate);

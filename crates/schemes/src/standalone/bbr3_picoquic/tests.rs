@@ -24,8 +24,11 @@ fn name(scheme: &Bbr3Picoquic) -> &'static str {
     }
 }
 
-/// The recording has the largest rate: no sample is above it, and where it rises, it is the sample.
-fn sample(row: &Row<'_>, computed: u64, scheme: &Bbr3Picoquic) -> u64 {
+/// The recording has the largest rate: no sample is above it, and where it rises, it is the sample. It also has what was lost, and in
+/// how many ranges.
+fn sample(scheme: &mut Bbr3Picoquic, row: &Row<'_>, computed: u64) -> u64 {
+    scheme.newly_lost = row.number("newly_lost");
+    scheme.newly_lost_ranges = row.number("loss_ranges") as u32;
     match row.number("bw") {
         0 => computed.min(scheme.max_bw),
         largest if largest > scheme.max_bw => largest,
@@ -33,24 +36,11 @@ fn sample(row: &Row<'_>, computed: u64, scheme: &Bbr3Picoquic) -> u64 {
     }
 }
 
-/// The recording has what was lost, and in how many ranges.
-fn take_losses(scheme: &mut Bbr3Picoquic, row: &Row<'_>) {
-    scheme.newly_lost = row.number("newly_lost");
-    scheme.newly_lost_ranges = row.number("loss_ranges") as u32;
-}
-
 /// Checks that every window and pacing rate is within 2 %, and every state the same.
 fn assert_same(text: &str, seed: u32, states: &[&str]) {
     let mut scheme = Bbr3Picoquic::default();
     scheme.set("seed", Value::Number(seed.into()));
-    let replay = Replay {
-        scheme,
-        sees_handshake: true,
-        knows_rtt: false,
-        state: name,
-        sample,
-        before_ack: take_losses,
-    };
+    let replay = Replay { scheme, sees_handshake: true, knows_rtt: false, state: name, sample };
     let replayed = replay.run(text);
     assert_eq!(replayed.other_states, 0, "{replayed:?}");
     assert_eq!((replayed.windows, replayed.rates), (replayed.acks, replayed.acks), "{replayed:?}");

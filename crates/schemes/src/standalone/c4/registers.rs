@@ -29,7 +29,7 @@ impl C4 {
                 cwnd = cwnd.max(self.initial_cwnd);
                 if self.packets_in_startup > 0 {
                     rate = rate.max(INITIAL_PACING);
-                    let peak = self.peak.rate;
+                    let peak = self.peak_rate;
                     if peak > rate {
                         rate = (rate + peak) / 2;
                         cwnd = cwnd.max(bytes_in(self.srtt, peak) / 2);
