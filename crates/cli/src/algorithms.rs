@@ -109,6 +109,8 @@ mod tests {
             // quinn takes no pacing rate.
             ("jump-start", vec!["simulator", "kernel"]),
             ("bbr", vec!["simulator", "kernel"]),
+            // Neither the kernel nor quinn reports each lost segment.
+            ("bbr3", vec!["simulator"]),
             ("xcp", vec!["simulator"]),
         ] {
             let listed = algorithms().into_iter().find(|entry| entry.label == label).expect("a label");

@@ -489,6 +489,7 @@ mod tests {
             refusal(&["fast-start", "reno"]).starts_with("fast-start needs start-over, per-packet-send,")
         );
         assert!(refusal(&["slow-start", "xcp"]).starts_with("xcp needs router-feedback,"));
+        assert!(refusal(&["bbr3"]).starts_with("bbr3 needs per-packet-loss, which the Linux kernel"));
         assert!(refusal(&["hystart", "renno"]).ends_with("the nearest is reno"));
         assert!(refusal(&["reno"]).starts_with("reno needs a start-up scheme before it;"));
         assert!(refusal(&["slow-start", "bbr"]).starts_with("bbr begins the connection itself;"));

@@ -23,11 +23,11 @@ pub(crate) struct Raw {
     exit_cwnd: u64,
     exit_reason: u32,
     padding: u32,
-    event: [u64; 19],
+    event: [u64; 21],
 }
 
-const _: () = assert!(size_of::<Raw>() == 12 * 8 + 3 * 8 + 19 * 8);
-const _: () = assert!(size_of::<Ack>() == 19 * 8 && size_of::<Entry>() == 13 * 8);
+const _: () = assert!(size_of::<Raw>() == 12 * 8 + 3 * 8 + 21 * 8);
+const _: () = assert!(size_of::<Ack>() == 21 * 8 && size_of::<Entry>() == 13 * 8);
 const _: () = assert!(size_of::<Congestion>() == 6 * 8 && size_of::<Control>() == 6 * 8);
 
 /// An event of a connection.
@@ -81,7 +81,7 @@ impl Record {
                 })
             },
             // SAFETY: as above.
-            1 if word(34) < 4 => unsafe {
+            1 if word(38) < 4 => unsafe {
                 Event::Told(replay::Event::Ack(raw.event.as_ptr().cast::<Ack>().read()))
             },
             // SAFETY: as above.

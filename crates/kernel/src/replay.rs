@@ -108,7 +108,7 @@ impl Replay {
             Told::LoseWindow(_) => counts.timeouts += 1,
             Told::Spurious => counts.undone += 1,
             Told::Idle(_) => counts.idle += 1,
-            Told::Start { .. } | Told::Mss(_) | Told::Sent(_) => {}
+            Told::Start { .. } | Told::Mss(_) | Told::Sent(_) | Told::Lost(_) => {}
         }
         if let Told::Ack(Ack { mss: now, .. }) | Told::Congestion(Congestion { mss: now, .. }) = told
             && now != mss

@@ -77,6 +77,8 @@ impl Scheme {
                 "quinn paces at 1.25 windows a round trip and takes no rate"
             } else if missing.has(Signals::START_OVER) {
                 "quinn does not retransmit before its own loss detection does"
+            } else if missing.has(Signals::LOSSES) {
+                "quinn reports the losses of an ACK together"
             } else if missing.has(Signals::SHARED_WINDOW) {
                 "quinn gives each connection its own window"
             } else {
@@ -151,7 +153,7 @@ mod tests {
             "jump-start+reno cannot run over quinn: it needs pacing; quinn paces at 1.25 windows a round trip and takes \
              no rate"
         );
-        for label in ["bbr", "quick-start+reno", "fast-start+reno", "congestion-manager+reno", "xcp"] {
+        for label in ["bbr", "bbr3", "c4", "quick-start+reno", "fast-start+reno", "congestion-manager+reno", "xcp"] {
             assert!(matches!(Scheme::named(label), Err(Refusal::Needs { .. })), "{label}");
         }
     }
