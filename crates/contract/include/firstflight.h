@@ -158,6 +158,11 @@ struct ff_ack {
     // Value of `delivered` when the newest segment that this ACK delivered was sent; may be zero. Only for phases that
     // need `Signals::RATE`.
     uint64_t prior_delivered;
+    // Value of `lost` when that segment was sent. Only for phases that need `Signals::LOSSES`.
+    uint64_t prior_lost;
+    // Bytes in flight just after that segment was sent, itself included. Only for phases that need
+    // `Signals::LOSSES`.
+    uint64_t prior_in_flight;
     // Rate that the routers on the path granted. Only for phases that need `Signals::GRANT`.
     ff_rate granted;
     // Change of the window that the routers on the path ask for, accumulated since the last ACK reported to the phase, in
@@ -194,6 +199,32 @@ struct ff_sent {
     // Payload bytes of a full segment, now. Never zero.
     uint32_t mss;
 };
+
+// A segment was declared lost.
+struct ff_lost {
+    // Time at which the host declared it.
+    ff_nanos now;
+    // Its payload bytes.
+    uint64_t bytes;
+    // Position of the segment in the order of the data: the segment that follows it has the next number.
+    uint64_t number;
+    // Total bytes delivered since the connection began, those of the ACK that showed the loss included.
+    uint64_t delivered;
+    // Total bytes declared lost since the connection began, these included.
+    uint64_t lost;
+    // Value of `delivered` when the segment was sent.
+    uint64_t prior_delivered;
+    // Value of `lost` when the segment was sent.
+    uint64_t prior_lost;
+    // Bytes in flight just after the segment was sent, itself included.
+    uint64_t prior_in_flight;
+    // Zero, or `Lost::RATE_LIMITED`.
+    uint32_t flags;
+    // Payload bytes of a full segment, now. Never zero.
+    uint32_t mss;
+};
+// The application limited the sender when the segment was sent.
+#define FF_LOST_RATE_LIMITED 8
 
 // The start of a loss, mark or timeout episode. The host reports each episode once.
 struct ff_congestion {

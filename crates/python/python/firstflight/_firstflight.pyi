@@ -10,7 +10,7 @@ The compiled part of Firstflight.
 from _typeshed import SupportsGetItem
 from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Ack", "Column", "Congestion", "Control", "Entry", "Outcome", "Plan", "Rows", "Scenario", "Sent", "Table", "algorithms", "compare", "in_toml", "infer", "presets", "profiles", "quantity", "run", "signals", "slow_start", "sweep"]
+__all__ = ["Ack", "Column", "Congestion", "Control", "Entry", "Lost", "Outcome", "Plan", "Rows", "Scenario", "Sent", "Table", "algorithms", "compare", "in_toml", "infer", "presets", "profiles", "quantity", "run", "signals", "slow_start", "sweep"]
 
 @final
 class Ack:
@@ -82,6 +82,16 @@ class Ack:
     def prior_delivered(self, /) -> int:
         """
         Value of `delivered` when the newest delivered segment was sent. Needs the signal delivery-rate.
+        """
+    @property
+    def prior_in_flight(self, /) -> int:
+        """
+        Bytes in flight just after that segment was sent, itself included. Needs the signal per-packet-loss.
+        """
+    @property
+    def prior_lost(self, /) -> int:
+        """
+        Value of `lost` when that segment was sent. Needs the signal per-packet-loss.
         """
     @property
     def rate(self, /) -> int:
@@ -343,6 +353,63 @@ class Entry:
     def window(self, /) -> int:
         """
         Congestion window before an idle time, bytes; 0 unless `why` is idle.
+        """
+
+@final
+class Lost:
+    """
+    A segment was declared lost. Reported to schemes that need the signal per-packet-loss.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def bytes(self, /) -> int:
+        """
+        Its payload bytes.
+        """
+    @property
+    def delivered(self, /) -> int:
+        """
+        Total bytes delivered since the connection began, those of the ACK that showed the loss included.
+        """
+    @property
+    def lost(self, /) -> int:
+        """
+        Total bytes declared lost since the connection began, these included.
+        """
+    @property
+    def mss(self, /) -> int:
+        """
+        Payload bytes of a full segment; never 0.
+        """
+    @property
+    def now(self, /) -> int:
+        """
+        Time at which the sender declared it, nanoseconds.
+        """
+    @property
+    def number(self, /) -> int:
+        """
+        Position of the segment in the order of the data: the segment that follows it has the next number.
+        """
+    @property
+    def prior_delivered(self, /) -> int:
+        """
+        Value of `delivered` when the segment was sent.
+        """
+    @property
+    def prior_in_flight(self, /) -> int:
+        """
+        Bytes in flight just after the segment was sent, itself included.
+        """
+    @property
+    def prior_lost(self, /) -> int:
+        """
+        Value of `lost` when the segment was sent.
+        """
+    @property
+    def rate_limited(self, /) -> bool:
+        """
+        Whether the application limited the sender when the segment was sent.
         """
 
 @final
