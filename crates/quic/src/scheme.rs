@@ -153,7 +153,9 @@ mod tests {
             "jump-start+reno cannot run over quinn: it needs pacing; quinn paces at 1.25 windows a round trip and takes \
              no rate"
         );
-        for label in ["bbr", "bbr3", "c4", "quick-start+reno", "fast-start+reno", "congestion-manager+reno", "xcp"] {
+        for label in
+            ["bbr", "bbr3", "c4", "quick-start+reno", "fast-start+reno", "congestion-manager+reno", "xcp"]
+        {
             assert!(matches!(Scheme::named(label), Err(Refusal::Needs { .. })), "{label}");
         }
     }

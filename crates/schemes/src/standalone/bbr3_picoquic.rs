@@ -68,10 +68,11 @@ impl State {
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     now: u64,
-    /// Zero without a sample.
+    /// Zero before the first sample.
     rate: u64,
     delivered: u64,
     prior_delivered: u64,
+    /// The newest RTT; zero before the first.
     rtt: u64,
     srtt: u64,
     newly_acked: u64,
@@ -209,8 +210,10 @@ impl Bbr3Picoquic {
         if ack.rate != Rate::NONE {
             self.last_rate = ack.rate.0 / 8;
         }
-        self.least_rtt = micros(ack.min_rtt);
-        self.peak.update(micros(ack.now), rtt, ack.delivered);
+        if rtt > 0 {
+            self.least_rtt = micros(ack.min_rtt);
+            self.peak.update(micros(ack.now), rtt, ack.delivered);
+        }
         Sample {
             now: micros(ack.now),
             rate: self.last_rate,

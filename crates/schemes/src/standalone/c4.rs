@@ -17,7 +17,7 @@ use crate::estimate::peak_rate::PeakRate;
 use crate::scheme;
 use congestion::Losses;
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Lost, Nanos, Phase, Rate, Role, Signals, Step, Why,
+    Ack, Congestion, Control, Entry, Exit, Lost, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why,
 };
 
 /// A factor of one.
@@ -209,7 +209,10 @@ impl Phase for C4 {
     fn on_lost(&mut self, lost: &Lost, control: &mut Control) {
         self.mss = lost.mss.into();
         self.delivered = lost.delivered;
+        // After a timeout the window stays small until an ACK comes.
+        let before = control.cwnd;
         self.take_lost(lost, control);
+        control.cwnd = control.cwnd.min(before);
     }
 
     fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
@@ -239,8 +242,11 @@ impl Phase for C4 {
         }
     }
 
-    fn on_congestion(&mut self, _: &Congestion, _: &mut Control) -> Step {
-        // C4 judges losses by their rate, and takes a timeout for no sign of congestion.
+    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
+        // C4 judges losses by their rate, and takes a timeout for no sign of congestion: the next ACK gives the window back.
+        if event.trigger == Trigger::Timeout {
+            control.cwnd = event.mss.into();
+        }
         Step::Stay
     }
 }

@@ -127,12 +127,16 @@ fn losses_between_two_probes_lower_the_short_term_bounds_once_a_round() {
     let mut connection = Connection::new(Parameters::default());
     connection.run_to(State::Cruise);
     let cwnd = connection.control.cwnd;
-    connection.lose(500, connection.lost, 100 * MSS);
-    // The round of the loss ends: 0.7 of 8 Mbit/s are 5.6, and the round delivered 4.
+    // The rounds of losses end after the one in which the rate had been 8 Mbit/s: then only what they deliver counts.
     connection.round(Rate(4_000_000), 60 * MSS);
+    connection.lose(500, connection.lost, 100 * MSS);
     let view = connection.round(Rate(4_000_000), 60 * MSS);
-    assert_eq!(view.bw_shortterm, Rate(5_600_000).max(view.bw_shortterm.min(Rate(8_000_000))));
-    assert!(view.bw_shortterm < Rate(8_000_000) && view.inflight_shortterm <= cwnd, "{view:?}");
+    // 0.7 of 8 Mbit/s is more than the 4 that the round delivered, and 0.7 of the window more than its 50 segments.
+    assert_eq!((view.bw_shortterm, view.inflight_shortterm), (Rate(5_600_000), cwnd * 7 / 10));
+    connection.lose(600, connection.lost, 100 * MSS);
+    let view = connection.round(Rate(4_000_000), 60 * MSS);
+    // 0.7 of 5.6 Mbit/s are 3.92: the 4 that were delivered are the bound.
+    assert_eq!(view.bw_shortterm, Rate(4_000_000));
 }
 
 #[test]

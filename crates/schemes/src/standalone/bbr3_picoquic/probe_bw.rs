@@ -66,22 +66,22 @@ impl Bbr3Picoquic {
     /// `BBRPickProbeWait`, `BBRPickProbeWaitEarly`.
     fn pick_probe_wait(&mut self) {
         self.probe.rounds_since = self.draw(1) as u32;
-        let long = self.min_rtt >= LONG_RTT;
-        self.probe.wait = match (self.probe.quickly, long) {
-            (true, false) => self.min_rtt + self.draw(LONG_RTT),
-            (true, true) => self.min_rtt + self.draw(self.min_rtt),
+        // Without any sample the RTT counts as the one that picoquic assumes, which is also the bound of long ones.
+        let rtt = if self.min_rtt == INFINITE { LONG_RTT } else { self.min_rtt };
+        self.probe.wait = match (self.probe.quickly, rtt >= LONG_RTT) {
+            (true, false) => rtt + self.draw(LONG_RTT),
+            (true, true) => rtt + self.draw(rtt),
             (false, false) => 2_000_000 + self.draw(1_000_000),
-            (false, true) => 8 * self.min_rtt + self.draw(4 * self.min_rtt),
+            (false, true) => 8 * rtt + self.draw(4 * rtt),
         };
     }
 
     /// A number from zero to `most`: SplitMix64, and the remainder of what is not in its last part.
     fn draw(&mut self, most: u64) -> u64 {
         let range = most + 1;
-        let least = u64::MAX % range;
-        // A value below `least` comes with a probability of less than 2^-43 for the ranges used.
+        // A first value in that part comes with a probability below 2^-32, and a second one never in practice.
         let mut value = self.next_random();
-        while value < least {
+        if value < u64::MAX % range {
             value = self.next_random();
         }
         value % range
@@ -250,7 +250,7 @@ impl Bbr3Picoquic {
             }
             State::Up => {
                 // A round trip of probing has made a queue.
-                let elapsed = sample.now > self.probe.cycle_stamp + self.min_rtt;
+                let elapsed = sample.now > self.probe.cycle_stamp.saturating_add(self.min_rtt);
                 let queue = self.jitter.excess > 0 || sample.in_transit > self.inflight(self.max_bw, 1_250);
                 if elapsed && self.min_rtt > LEAST_RTT && queue {
                     self.start_probe_bw_down(sample.now);

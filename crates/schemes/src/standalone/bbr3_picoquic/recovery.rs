@@ -118,6 +118,8 @@ impl Bbr3Picoquic {
             self.prior_cwnd = self.saved_cwnd(control);
             self.recovery.is_in = true;
         }
+        // The host adds what is still in flight.
+        control.cwnd = self.mtu;
         if self.recovery.is_timeout {
             return;
         }
@@ -125,8 +127,6 @@ impl Bbr3Picoquic {
         if prior_bw > 0 && self.min_rtt != INFINITE {
             self.bdp_seed = self.bdp_seed.max(self.inflight(prior_bw, ONE));
         }
-        // The host adds what is still in flight.
-        control.cwnd = self.mtu;
         self.recovery.is_timeout = true;
         self.recovery.delivered = self.delivered;
     }

@@ -60,6 +60,9 @@ impl Bbr3Picoquic {
     /// `BBRUpdateMinRTT`.
     pub(super) fn update_min_rtt(&mut self, sample: &Sample) {
         let now = sample.now;
+        if sample.rtt == 0 {
+            return;
+        }
         self.min_rtt_margin = if self.min_rtt == INFINITE { 0 } else { self.min_rtt * MARGIN / 10_000 };
         if self.max_bw > 0 {
             self.min_rtt_margin += mul_div(2 * self.mtu, 1_000_000, self.max_bw);

@@ -217,7 +217,8 @@ impl C4 {
 
     /// `c4_update_min_max_rtt`: the RTT of an era at the nominal rate or less has no queue of the sender's own.
     fn update_max_rtt(&mut self) {
-        if self.previous_factor <= super::ONE {
+        // An era of retransmissions alone has no sample.
+        if self.previous_factor <= super::ONE && self.era_max_rtt > 0 {
             if self.era_min_rtt < self.running_min_rtt {
                 self.running_min_rtt = self.era_min_rtt;
             } else {
