@@ -154,11 +154,17 @@ impl Suss {
             self.state = State::Clocked;
             return;
         }
+        let window =
+            control.cwnd.saturating_add(ack.growth).saturating_add(red_data).saturating_sub(red_acks);
+        // Slow start stops at a threshold that is known.
+        if window >= control.ssthresh {
+            self.state = State::Clocked;
+            return;
+        }
         self.state = State::Paced;
         self.jumps += 1;
         control.pace(red_data, smallest.saturating_sub(clocked), u64::from(ack.mss));
-        let window = control.cwnd.saturating_add(ack.growth).saturating_add(red_data);
-        control.cwnd = control.cwnd.max(window.saturating_sub(red_acks));
+        control.cwnd = control.cwnd.max(window);
     }
 
     /// Follows the rounds (`suss_measurements`); whether the window is set for this ACK.

@@ -169,6 +169,15 @@ fn the_round_of_the_last_quadrupling_is_a_parameter() {
 }
 
 #[test]
+fn a_quadrupling_that_would_reach_the_threshold_is_left_out() {
+    for (threshold, end) in [(41, (40, true)), (40, (20, false))] {
+        let mut sender = Sender::new(Why::Connect);
+        sender.control.ssthresh = threshold * MSS;
+        assert_eq!(sender.acks(10, 100, RTT_US), end, "{threshold}");
+    }
+}
+
+#[test]
 fn it_does_not_act_on_short_paths_after_timeouts_and_under_pacing() {
     let mut short = Sender::new(Why::Connect);
     assert_eq!(short.acks(10, 10, 10_000), (20, false));
