@@ -6,6 +6,7 @@ mod capture;
 mod captures;
 mod command_line;
 mod common;
+mod conform;
 mod conformance;
 mod connections;
 mod deb;
