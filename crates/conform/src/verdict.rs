@@ -9,7 +9,7 @@ use crate::controller::{Broken, Controller};
 use crate::replay::Replay;
 use crate::rules::{KNOWN, Known, RULES};
 use crate::stack::Stack;
-use crate::vector::Vector;
+use crate::vector::{Driver, Vector};
 
 /// Datagrams by which windows may differ after the start-up: congestion avoidance counts in another unit in every stack.
 const AFTERWARDS: u64 = 1;
@@ -203,7 +203,8 @@ impl Verdict {
                 self.exit_ours = Some(number);
             }
             // A chain learns of later losses of an episode from the next acknowledgement.
-            if call.acked.is_empty() && !call.lost.is_empty() && self.exit_theirs.is_some() == self.exit_ours.is_some() {
+            let late = vector.driver != Driver::Rust && call.acked.is_empty() && !call.lost.is_empty();
+            if late && self.exit_theirs.is_some() == self.exit_ours.is_some() {
                 continue;
             }
             if !known.later && self.exit_theirs.is_some() {
