@@ -306,7 +306,7 @@ impl Bbr3 {
         self.update_congestion_signals(sample, control);
         self.update_ack_aggregation(sample, control);
         self.check_full_bw_reached(sample);
-        self.check_startup_done(sample, control);
+        self.check_startup_done(sample);
         self.check_drain_done(sample, control);
         self.update_probe_bw_cycle_phase(sample, control);
         self.update_min_rtt(sample);

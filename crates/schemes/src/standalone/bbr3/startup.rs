@@ -31,8 +31,8 @@ impl Bbr3 {
     }
 
     /// `CheckStartupDone`.
-    pub(super) fn check_startup_done(&mut self, sample: &Sample, control: &Control) {
-        self.check_startup_high_loss(sample, control);
+    pub(super) fn check_startup_done(&mut self, sample: &Sample) {
+        self.check_startup_high_loss(sample);
         if self.state == State::Startup && self.full_bw_reached {
             self.enter_drain();
         }
@@ -40,7 +40,7 @@ impl Bbr3 {
 
     /// `CheckStartupHighLoss`: the sender has been in recovery for a round, and in that round too large a share of the flight was
     /// lost, in too many ranges.
-    fn check_startup_high_loss(&mut self, sample: &Sample, control: &Control) {
+    fn check_startup_high_loss(&mut self, sample: &Sample) {
         if !self.loss_round_start {
             return;
         }
@@ -57,8 +57,7 @@ impl Bbr3 {
         self.undo.state = Some(State::Startup);
         self.full_bw_now = true;
         self.full_bw_reached = true;
-        let bdp = self.bdp(self.bw, ONE);
-        self.inflight_longterm = bdp.max(self.inflight_latest).max(self.min_pipe_cwnd().min(control.cwnd));
+        self.inflight_longterm = self.bdp(self.bw, ONE).max(self.inflight_latest);
     }
 
     /// `EnterDrain`.
