@@ -20,7 +20,8 @@ class Scheme(Protocol):
     - ``needs``: names of the signals beyond ACKs and losses, such as ``["rtt-per-ack"]``; ``signals()`` lists them.
 
     Optional methods: ``open(entry, control)`` before the handshake, ``enter(entry, control)`` when the scheme begins,
-    ``on_sent(sent, control)`` (needs ``per-packet-send``), ``on_lost(lost, control)`` (needs ``per-packet-loss``), ``on_spurious()`` after a congestion episode that was none.
+    ``on_sent(sent, control)`` (needs ``per-packet-send``), ``on_lost(lost, control)`` (needs ``per-packet-loss``),
+    ``on_spurious()`` after a congestion episode that was none.
     """
 
     label: str
