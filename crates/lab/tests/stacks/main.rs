@@ -9,7 +9,7 @@ use firstflight_scenario::Profile;
 use simulated::simulated;
 
 /// Profiles of stacks: the stack, the beginning of its version, the profile.
-const PROFILES: [(&str, &str, &str); 8] = [
+const PROFILES: [(&str, &str, &str); 12] = [
     ("quinn", "quinn-proto 0.11", "quinn"),
     ("quiche", "quiche 0.30", "quiche"),
     ("quic-go", "quic-go v0.65", "quic-go"),
@@ -17,6 +17,10 @@ const PROFILES: [(&str, &str, &str); 8] = [
     ("ngtcp2", "ngtcp2-server 1.11", "ngtcp2"),
     ("nginx", "nginx/1.26", "nginx-1.26"),
     ("haproxy", "HAProxy 3.0", "haproxy-3.0"),
+    ("quiche-pmtud", "quiche 0.30", "quiche-pmtud"),
+    ("aioquic", "aioquic 1.7", "aioquic"),
+    ("nginx-sid", "nginx/1.30", "nginx-1.30"),
+    ("haproxy-3.4", "HAProxy 3.4", "haproxy-3.4"),
     ("linux", "6.", "linux"),
 ];
 
