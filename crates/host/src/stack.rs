@@ -90,6 +90,14 @@ pub struct Datagrams {
     pub discovery: Discovery,
     /// Part of the window that is used.
     pub fill: Fill,
+    /// Bytes that the application writes at a time: the last datagram of a write is shorter.
+    pub write: Option<u32>,
+    /// Whether slow start adds a full datagram for each packet that is acknowledged, whatever its size.
+    pub grows_by_packets: bool,
+    /// Numbers by which a later packet that arrived is ahead of a lost one.
+    pub threshold: Threshold,
+    /// Place of lost data among the data that waits.
+    pub repairs: Repairs,
     /// Course of a reduction after a loss.
     pub reduction: Reduction,
     /// Smallest window, full datagrams (RFC 9002 section 7.2: `kMinimumWindow`).
@@ -101,10 +109,59 @@ pub struct Datagrams {
 pub struct Discovery {
     /// Sizes, each tested when the one before has arrived. Sizes that the network does not carry are left out.
     pub sizes: &'static [u32],
+    /// Time from the end of the handshake, or from the arrival of a probe, to the next probe.
+    pub delay: Nanos,
     /// Whether the first probe leaves before the first data, and not behind it.
     pub leads: bool,
-    /// Whether a probe that leaves while the window is the initial one makes it one of as many datagrams of its size.
-    pub widens: bool,
+    /// Time at which the window becomes one of as many datagrams of the larger size.
+    pub widens: Widening,
+}
+
+/// Time at which a window becomes one of as many datagrams of the size that a probe has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Widening {
+    /// Never: the window counts bytes.
+    Never,
+    /// When the probe leaves, if the window is the initial one.
+    Probe,
+    /// When the probe has arrived.
+    Arrival,
+}
+
+/// Numbers by which a later packet that arrived is ahead of a lost one (RFC 9002 section 6.1.1: `kPacketThreshold`). The packets sent
+/// are those from the oldest one in flight on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threshold {
+    /// Three.
+    Three,
+    /// Half of the packets sent, three at least.
+    HalfSent,
+    /// Three, and half of the packets sent behind the oldest one.
+    ThreeAndHalfSent,
+}
+
+impl Threshold {
+    /// The threshold, where this many packets were sent from the oldest one in flight on.
+    pub const fn of(self, sent: u64) -> u64 {
+        const LEAST: u64 = 3;
+        match self {
+            Self::Three => LEAST,
+            Self::HalfSent if sent / 2 < LEAST => LEAST,
+            Self::HalfSent => sent / 2,
+            Self::ThreeAndHalfSent => LEAST + sent.saturating_sub(1) / 2,
+        }
+    }
+}
+
+/// Place of lost data among the data that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repairs {
+    /// Before new data.
+    First,
+    /// Before new data, and the first datagram of a reduction whatever the window (RFC 9002 section 7.3.2).
+    AtOnce,
+    /// Behind the new data that the buffer of the stack holds.
+    Last,
 }
 
 impl Datagrams {
@@ -130,7 +187,8 @@ impl Datagrams {
 
 impl Discovery {
     /// Datagrams keep their size.
-    pub const NONE: Self = Self { sizes: &[], leads: false, widens: false };
+    pub const NONE: Self =
+        Self { sizes: &[], delay: Nanos::ZERO, leads: false, widens: Widening::Never };
 }
 
 /// Part of the window that is used.
@@ -197,6 +255,8 @@ pub enum Refill {
     Full,
     /// Until there are tokens for the packet, but at least this time.
     Packet(Nanos),
+    /// Until the time has passed that the last burst takes at the rate. A burst has what the window allows, and this many bytes at most.
+    Behind(u32),
     /// The time of a packet, in whole ticks. A packet leaves if any tokens are left.
     AnyLeft {
         /// The bucket holds the window divided by this.

@@ -6,7 +6,7 @@ use crate::common::line::{Line, at, chain};
 use crate::common::stacks;
 use firstflight_sim::sender::app::AppConfig;
 use firstflight_sim::sender::stack::{
-    Datagrams, Discovery, Fill, LimitedRule, Pacing, Reduction, Rules, Stack,
+    Datagrams, Discovery, Fill, LimitedRule, Pacing, Reduction, Repairs, Rules, Stack, Threshold,
 };
 
 /// Datagrams of 1200 bytes with 996 to 1000 of data, which keep their size: a frame at the beginning has no offset, and from 16384 on one
@@ -18,6 +18,10 @@ const PLAIN: Datagrams = Datagrams {
     handshake: 0,
     discovery: Discovery::NONE,
     fill: Fill::Whole,
+    write: None,
+    grows_by_packets: false,
+    threshold: Threshold::Three,
+    repairs: Repairs::First,
     reduction: Reduction::AtOnce,
     least_window: 2,
 };
@@ -132,7 +136,7 @@ fn probe_timeouts_double_and_a_long_outage_is_persistent_congestion() {
 
 #[test]
 fn a_probe_of_the_path_mtu_enlarges_the_datagrams() {
-    let discovery = Discovery { sizes: &[1400, 2000], leads: false, widens: false };
+    let discovery = Discovery { sizes: &[1400, 2000], leads: false, ..Discovery::NONE };
     let mut line = write(29_850, Datagrams { discovery, ..PLAIN });
     line.stack.largest_datagram = 1472;
     // Ten datagrams and a probe, packet 10, which the window does not hold back. Its ACK is the last of eleven, so that the ten ACKs
@@ -149,7 +153,7 @@ fn a_probe_of_the_path_mtu_enlarges_the_datagrams() {
 
 #[test]
 fn a_lost_probe_is_no_congestion_and_is_sent_again() {
-    let discovery = Discovery { sizes: &[1400], leads: true, widens: false };
+    let discovery = Discovery { sizes: &[1400], leads: true, ..Discovery::NONE };
     let mut line = write(39_800, Datagrams { discovery, ..PLAIN }).losing(&[(0, 0)]);
     line.stack.largest_datagram = 1472;
     line.stack.handshake = true;

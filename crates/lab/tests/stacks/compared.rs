@@ -29,8 +29,11 @@ pub(crate) fn compared(real: &Row, simulated: &Row) -> (Vec<Difference>, Vec<f64
     };
     let near = |real: f64, simulated: f64, share: f64| (simulated - real).abs() <= share * real;
     for (number, (one, other)) in (1..=3).zip(real.rounds.iter().zip(&simulated.rounds)) {
-        let [one, other] = [one, other].map(|round| (round.datagrams, round.bytes));
-        note(format!("round {number}"), one == other, format!("{one:?}"), format!("{other:?}"));
+        let [datagrams, bytes] =
+            [[one.datagrams, other.datagrams], [one.bytes, other.bytes]].map(|both| both.map(|it| it.to_string()));
+        for (what, [one, other]) in [("datagrams", datagrams), ("bytes", bytes)] {
+            note(format!("{what} of round {number}"), one == other, one, other);
+        }
     }
     let burst = |row: &Row| row.first_flight.bursts.first().map_or(0, |burst| burst.datagrams);
     let flight = |row: &Row| row.first_flight.packets.last().map_or(0.0, |(at, _)| *at);

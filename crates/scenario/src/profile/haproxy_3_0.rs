@@ -1,7 +1,7 @@
 //! HTTP/3 of HAProxy 3.0.11, with its default settings: Cubic without HyStart, no pacing. The buffers of a connection hold 480 KB, which
 //! limits what is in flight, whatever the window.
 
-use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Rules};
+use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Rules, Threshold};
 
 use super::{DATAGRAMS, QUIC, Options, Stack};
 
@@ -16,6 +16,8 @@ pub(super) const STACK: Stack = Stack {
             handshake: 1200,
             // `qc_build_pkt`: no more than `quic_cc_path_prep_data`, 40 bytes of it header and tag.
             fill: Fill::Cut(41),
+            // tune.quic.reorder-ratio 50
+            threshold: Threshold::ThreeAndHalfSent,
             ..DATAGRAMS
         }),
         // `quic_cc_cubic_ss_cb` asks for no use of the window.

@@ -2,7 +2,7 @@
 //! datagrams as the window has for a millisecond, rounded up. The buffers of a connection hold 480 KB, which limits what is in flight.
 
 use firstflight_contract::Nanos;
-use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Pacing, Refill, Rules, Tokens};
+use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Pacing, Refill, Rules, Threshold, Tokens};
 
 use super::{DATAGRAMS, Options, QUIC, Stack};
 
@@ -14,6 +14,8 @@ pub(super) const STACK: Stack = Stack {
             opening: &[638, 156, 216],
             handshake: 1200,
             fill: Fill::Cut(41),
+            // tune.quic.fe.cc.reorder-ratio 50
+            threshold: Threshold::ThreeAndHalfSent,
             ..DATAGRAMS
         }),
         limited: LimitedRule::HalfUsed,

@@ -2,8 +2,8 @@
 
 use firstflight_contract::Nanos;
 use firstflight_host::stack::{
-    Datagrams, Detection, Discovery, Fill, LimitedRule, Pacing, RecoveryRule, Reduction, Refill, Rules,
-    Tokens,
+    Datagrams, Detection, Discovery, Fill, LimitedRule, Pacing, RecoveryRule, Reduction, Refill, Repairs,
+    Rules, Threshold, Tokens,
 };
 
 use crate::choices::{Growth, IdleRestart, Receiver, Recovery, words};
@@ -123,6 +123,10 @@ const DATAGRAMS: Datagrams = Datagrams {
     handshake: 0,
     discovery: Discovery::NONE,
     fill: Fill::Whole,
+    write: None,
+    grows_by_packets: false,
+    threshold: Threshold::Three,
+    repairs: Repairs::First,
     reduction: Reduction::AtOnce,
     // kMinimumWindow
     least_window: 2,

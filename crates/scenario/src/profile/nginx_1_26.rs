@@ -1,7 +1,7 @@
 //! HTTP/3 of nginx 1.26.3, with its default settings. The initial window holds 109 datagrams, of which the buffer of a stream lets 56
 //! leave: 64 KB a round trip, whatever the window, also after a loss. Releases from 1.27.5 on have another initial window.
 
-use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Rules};
+use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Repairs, Rules};
 
 use super::{DATAGRAMS, InitialWindow, QUIC, Options, Stack};
 
@@ -15,6 +15,8 @@ pub(super) const STACK: Stack = Stack {
         datagrams: Some(Datagrams {
             opening: &[645],
             fill: Fill::AcrossTheEdge,
+            // `ngx_quic_resend_frames`
+            repairs: Repairs::Last,
             ..DATAGRAMS
         }),
         limited: LimitedRule::Ignored,

@@ -1,7 +1,8 @@
 //! HTTP/3 of nginx 1.30.6, with its default settings. The initial window is that of RFC 9002. From the third round trip on the buffer of a
 //! stream limits what is in flight to 64 KB, whatever the window.
 
-use firstflight_host::stack::{Datagrams, Discovery, Fill, LimitedRule, Rules};
+use firstflight_contract::Nanos;
+use firstflight_host::stack::{Datagrams, Discovery, Fill, LimitedRule, Repairs, Rules, Threshold};
 
 use super::{DATAGRAMS, Options, QUIC, Stack};
 
@@ -10,10 +11,13 @@ pub(super) const STACK: Stack = Stack {
     send_buffer: Some(65_536),
     rules: Rules {
         datagrams: Some(Datagrams {
-            opening: &[645],
             fill: Fill::AcrossTheEdge,
             // `ngx_quic_discover_path_mtu`: the largest size that the client takes
-            discovery: Discovery { sizes: &[1472], leads: false, widens: false },
+            discovery: Discovery { sizes: &[1472], delay: Nanos::from_millis(100), leads: false, ..Discovery::NONE },
+            // `ngx_quic_packet_threshold`
+            threshold: Threshold::HalfSent,
+            // `ngx_quic_resend_frames`
+            repairs: Repairs::Last,
             ..DATAGRAMS
         }),
         // `ngx_quic_congestion_idle`

@@ -1,19 +1,27 @@
 //! ngtcp2 1.11, a QUIC stack, as its example server `gtlsserver` has it: Cubic with HyStart++.
 
-use firstflight_host::stack::{Datagrams, Discovery, Rules};
+use firstflight_contract::Nanos;
+use firstflight_host::stack::{Datagrams, Discovery, Pacing, Refill, Rules, Tokens};
 
-use super::{DATAGRAMS, QUIC, Options, Stack, bursts_of_ten};
+use super::{DATAGRAMS, QUIC, Options, Stack};
 
 pub(super) const STACK: Stack = Stack {
     startup: "hystart++",
     rules: Rules {
         datagrams: Some(Datagrams {
             // lib/ngtcp2_pmtud.c: the MTU of a domestic fibre, and of PPPoE, without the headers of IPv6 and UDP
-            discovery: Discovery { sizes: &[1406, 1444], leads: false, widens: false },
+            discovery: Discovery { sizes: &[1406, 1444], leads: false, ..Discovery::NONE },
             ..DATAGRAMS
         }),
-        // `send_quantum` of ten datagrams
-        pacing: bursts_of_ten([125, 125]),
+        // `send_quantum`
+        pacing: Pacing::Tokens(Tokens {
+            percent: [125, 125],
+            burst: Nanos::ZERO,
+            packets: [10, 10],
+            handshake: 0,
+            // ngtcp2_conn_update_pkt_tx_time
+            refill: Refill::Behind(64 << 10),
+        }),
         ..QUIC.rules
     },
     options: Options {

@@ -16,9 +16,15 @@ pub(super) const STACK: Stack = Stack {
             // protocol.InitialPacketSize
             first: 1280,
             overhead: 22,
-            opening: &[293],
+            opening: &[348, 115],
+            // The window grew by one packet.
+            handshake: 1280,
             // `CanSend`: less in flight than the window
             fill: Fill::AcrossTheEdge,
+            // `io.Copy` of Go's file server
+            write: Some(32_768),
+            // `maybeIncreaseCwnd`
+            grows_by_packets: true,
             ..DATAGRAMS
         }),
         // `isCwndLimited`

@@ -1,6 +1,6 @@
 //! quiche 0.30 with discovery of the path MTU, `discover_pmtu(true)`, and datagrams of up to 1472 bytes.
 
-use firstflight_host::stack::{Datagrams, Discovery, Rules};
+use firstflight_host::stack::{Datagrams, Discovery, Rules, Widening};
 
 use super::{Options, Stack, quiche};
 
@@ -9,7 +9,7 @@ pub(super) const STACK: Stack = Stack {
         datagrams: match quiche::STACK.rules.datagrams {
             Some(datagrams) => Some(Datagrams {
                 // src/pmtud.rs; `pmtud_update_max_datagram_size`
-                discovery: Discovery { sizes: &[1472], leads: true, widens: true },
+                discovery: Discovery { sizes: &[1472], leads: true, widens: Widening::Probe, ..Discovery::NONE },
                 ..datagrams
             }),
             None => None,

@@ -15,7 +15,7 @@ pub(super) const STACK: Stack = Stack {
             // Two tickets, a token and HANDSHAKE_DONE
             opening: &[296],
             // connection/mtud.rs: halves between 1200 and 1452 (`MtuDiscoveryConfig`), in steps of 20 at least
-            discovery: Discovery { sizes: &[1326, 1389, 1420, 1452], leads: true, widens: false },
+            discovery: Discovery { sizes: &[1326, 1389, 1420, 1452], leads: true, ..Discovery::NONE },
             // `poll_transmit` asks for less than the window.
             fill: Fill::BelowTheEdge,
             ..DATAGRAMS

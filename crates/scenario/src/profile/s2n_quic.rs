@@ -1,7 +1,7 @@
 //! s2n-quic 1.91, a QUIC stack, with its default settings. Slow start ends at once where HyStart++ would become careful
 //! (`recovery/hybrid_slow_start.rs`).
 
-use firstflight_host::stack::{Datagrams, Discovery, LimitedRule, Rules};
+use firstflight_host::stack::{Datagrams, Discovery, LimitedRule, Repairs, Rules, Widening};
 
 use super::{DATAGRAMS, QUIC, Options, Stack, bursts_of_ten};
 
@@ -17,7 +17,11 @@ pub(super) const STACK: Stack = Stack {
     rules: Rules {
         datagrams: Some(Datagrams {
             // path/mtu.rs: the payload of Ethernet first
-            discovery: Discovery { sizes: &[1472], leads: true, widens: false },
+            discovery: Discovery { sizes: &[1472], leads: true, widens: Widening::Arrival, ..Discovery::NONE },
+            // HANDSHAKE_DONE, tickets and connection IDs
+            opening: &[143],
+            // `requires_fast_retransmission`
+            repairs: Repairs::AtOnce,
             ..DATAGRAMS
         }),
         // `is_congestion_window_under_utilized`

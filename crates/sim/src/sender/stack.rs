@@ -3,7 +3,7 @@
 use super::rto::RtoConfig;
 pub use firstflight_host::stack::{
     Datagrams, Detection, Discovery, Fill, LimitedRule, MarkRule, Pacing, RecoveryRule, Reduction, Refill,
-    Rules, Timers, Tokens,
+    Repairs, Rules, Threshold, Timers, Tokens, Widening,
 };
 
 /// Loss detection and recovery.

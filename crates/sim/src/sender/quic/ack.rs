@@ -13,10 +13,11 @@ use firstflight_host::rate_sampler::RateSample;
 /// News of one ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
-    /// Newly acknowledged packets, their bytes, those of them that may enlarge the window, and those that were in flight.
+    /// Newly acknowledged packets, their bytes, those of them that may enlarge the window, the number of these, and the bytes that were in flight.
     packets: u32,
     bytes: u64,
     growth: u64,
+    growing: u64,
     out: u64,
     /// Number and departure of the newest of them.
     newest: Option<(u64, u64)>,
@@ -72,6 +73,7 @@ impl Connection<Quic> {
         self.forget_oldest();
         self.update_pacing();
         self.send_lost_and_new(now, port);
+        self.own.probes = 0;
         if self.una >= self.write_end && una_before < self.una {
             self.on_written_acked(now);
         }
@@ -102,6 +104,7 @@ impl Connection<Quic> {
         // Section 7.3.2: packets sent before the recovery began do not enlarge the window; nor do those that were given up.
         if out && number >= self.own.recovers {
             news.growth += bytes;
+            news.growing += 1;
         }
         // An ACK of the packet that was thought lost says nothing of the newest one.
         let of_newest = out && (word & RETRANSMITTED == 0 || repeats);
@@ -208,9 +211,14 @@ impl Connection<Quic> {
             | if limits { 0 } else { Ack::APP_LIMITED }
             | if rate.limited { Ack::RATE_LIMITED } else { 0 };
         let bytes = |bytes: u64| bytes.min(u32::MAX.into()) as u32;
+        let in_slow_start = self.chain.control.cwnd < self.chain.control.ssthresh;
+        let growth = match self.own.rules.grows_by_packets && in_slow_start {
+            true => news.growing * self.mss,
+            false => news.growth,
+        };
         let sample = AckSample {
             delivered: bytes(news.bytes),
-            growth: if limits { bytes(news.growth) } else { 0 },
+            growth: if limits { bytes(growth) } else { 0 },
             in_flight: bytes(in_flight),
             pipe: bytes(self.own.in_flight),
             rtt,

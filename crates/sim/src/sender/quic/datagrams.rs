@@ -3,7 +3,8 @@
 use super::Quic;
 use crate::sender::Port;
 use crate::sender::connection::Connection;
-use crate::sender::stack::Datagrams;
+use firstflight_contract::mul_div;
+use crate::sender::stack::{Datagrams, Widening};
 
 /// UDP payload of the packet that takes the place of a lost datagram without data.
 pub(super) const STUB: u32 = 40;
@@ -37,6 +38,8 @@ pub(super) struct Sizes {
     /// Datagrams without data, in the order of their segments.
     controls: Vec<Control>,
     search: Search,
+    /// Time before which no probe leaves, where one waits.
+    waits_until: Option<u64>,
     /// Position of the size that is tried in the list of the stack.
     tried: usize,
 }
@@ -44,7 +47,7 @@ pub(super) struct Sizes {
 impl Sizes {
     pub(super) fn of(rules: &Datagrams, largest: u32) -> Self {
         let search = if rules.discovery.sizes.is_empty() { Search::Over } else { Search::Due };
-        Self { largest, full: rules.first, controls: vec![], search, tried: 0 }
+        Self { largest, full: rules.first, controls: vec![], search, waits_until: None, tried: 0 }
     }
 
     /// A full datagram.
@@ -148,7 +151,7 @@ impl Connection<Quic> {
         };
         self.own.sizes.search = Search::Out;
         let packets = u64::from(self.stack.initial_window);
-        if self.own.rules.discovery.widens
+        if self.own.rules.discovery.widens == Widening::Probe
             && self.chain.control.cwnd == packets * u64::from(self.stack.mss) + self.own.rules.handshake
         {
             self.chain.control.cwnd = packets * u64::from(size);
@@ -159,7 +162,18 @@ impl Connection<Quic> {
 
     /// Sends the next probe behind the data, if one is due. Windows count it, and do not hold it back.
     pub(super) fn send_probe(&mut self, now: u64, port: &mut impl Port) {
-        if self.own.sizes.search != Search::Due || !self.established || !self.place_probe() {
+        if self.own.sizes.search != Search::Due || !self.established {
+            return;
+        }
+        let delay = self.own.rules.discovery.delay;
+        let from = *self.own.sizes.waits_until.get_or_insert(now + delay.0);
+        if now < from {
+            self.pace_at = self.pace_at.min(from);
+            self.check_at = self.check_at.min(from);
+            return;
+        }
+        self.own.sizes.waits_until = None;
+        if !self.place_probe() {
             return;
         }
         self.cut_from(self.nxt + 1);
@@ -172,6 +186,10 @@ impl Connection<Quic> {
         let Some(control) = self.own.sizes.control(segment).filter(|control| control.probes) else { return };
         if control.bytes <= self.own.sizes.full {
             return;
+        }
+        if self.own.rules.discovery.widens == Widening::Arrival {
+            let (window, full) = (self.chain.control.cwnd, self.own.sizes.full);
+            self.chain.control.cwnd = mul_div(window, control.bytes.into(), full.into());
         }
         self.own.sizes.full = control.bytes;
         self.own.sizes.tried += 1;

@@ -4,11 +4,10 @@ use super::{Before, Fate, Quic};
 use crate::sender::Port;
 use crate::sender::connection::Connection;
 use crate::sender::prr::Prr;
+use crate::sender::stack::Repairs;
 use crate::sender::stamps::{LOST, SACKED};
 use firstflight_contract::{Congestion, Control, Nanos, Trigger, mul_div};
 
-/// Packets by which a later one that arrived is ahead of a lost one: `kPacketThreshold`.
-pub(super) const PACKET_THRESHOLD: u64 = 3;
 /// Round-trip times after which a packet is lost, if a later one has arrived: `kTimeThreshold`, 9/8.
 const TIME_THRESHOLD: [u64; 2] = [9, 8];
 /// `kGranularity`, nanoseconds.
@@ -42,6 +41,13 @@ impl Connection<Quic> {
         self.probe_base() << self.own.timeouts.min(DOUBLINGS)
     }
 
+    /// Numbers by which a later packet that arrived is ahead of a lost one.
+    pub(super) fn threshold(&self) -> u64 {
+        let out = self.own.packets.iter().position(|packet| packet.fate == Fate::Out);
+        let sent = out.map_or(0, |place| self.own.packets.len() - place);
+        self.own.rules.threshold.of(sent as u64)
+    }
+
     /// Declares packets lost (section 6.1), and reports an episode that they begin. Returns whether there were any.
     pub(super) fn detect_losses(&mut self, now: u64) -> bool {
         self.own.purpose = Purpose::Probe;
@@ -51,13 +57,14 @@ impl Connection<Quic> {
         let count = (newest + 1).saturating_sub(self.own.oldest).min(self.own.packets.len() as u64);
         let (in_flight, losses) = (self.own.in_flight, self.own.losses);
         let (mut last, mut bytes, mut span, mut longest) = (None, 0, None, 0);
+        let ahead = self.threshold();
         for place in 0..count as usize {
             let packet = self.own.packets[place];
             let number = self.own.oldest + place as u64;
             match packet.fate {
                 Fate::Delivered => span = None,
                 Fate::Lost => {}
-                Fate::Out if packet.at + wait <= now || number + PACKET_THRESHOLD <= newest => {
+                Fate::Out if packet.at + wait <= now || number + ahead <= newest => {
                     // A lost probe of the path MTU is no sign of congestion (RFC 9000 section 14.4).
                     if !self.is_probe(packet.segment) {
                         last = Some(number);
@@ -88,6 +95,9 @@ impl Connection<Quic> {
                 (cwnd >= ssthresh).then_some(Before { episodes, recovers, window: cwnd, losses });
             self.own.lost_bytes = bytes;
             self.report_episode(now, Trigger::Loss, in_flight);
+            if self.own.rules.repairs == Repairs::AtOnce && !self.own.lost.is_empty() {
+                self.own.probes = 1;
+            }
         }
         if longest > PERSISTENT * self.probe_base() {
             self.collapse(now, in_flight);
@@ -176,6 +186,7 @@ impl Connection<Quic> {
                 self.set_loss_timer(now);
                 self.update_pacing();
                 self.send_lost_and_new(now, port);
+                self.own.probes = 0;
             }
             Purpose::Probe => self.probe(now, port),
         }

@@ -252,7 +252,7 @@ impl SenderKind for Connection<Quic> {
             sacked: self.own.beyond,
             lost: self.own.lost.len() as u32,
             retrans: 0,
-            reordering: loss::PACKET_THRESHOLD as u32,
+            reordering: self.threshold() as u32,
             rto: self.probe_timeout(),
         }
     }

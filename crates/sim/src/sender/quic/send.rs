@@ -3,7 +3,7 @@
 use super::{Fate, Packet, Quic};
 use crate::packet;
 use crate::sender::connection::Connection;
-use crate::sender::stack::{Fill, Pacing, Refill};
+use crate::sender::stack::{Fill, Pacing, Refill, Repairs};
 use crate::sender::stamps::RETRANSMITTED;
 use crate::sender::{Port, Segment};
 use firstflight_contract::{Moment, Nanos};
@@ -30,6 +30,18 @@ impl Connection<Quic> {
                 let next = self.datagram_of(lost.unwrap_or(self.nxt));
                 let needed = if lost.is_some() { next } else { next.min(least) };
                 u64::from(needed) <= free
+            }
+        }
+    }
+
+    /// Cuts the next new datagram where the application's write ends.
+    fn cut_to_the_write(&mut self) {
+        let (next, Some(write)) = (self.nxt, self.own.rules.write) else { return };
+        if self.carries_data(next) {
+            let (from, until) = (self.app.bytes_in(next, 0), self.app.bytes_in(next + 1, 0));
+            let left = u64::from(write) - from % u64::from(write);
+            if from + left < until {
+                self.cut_to(next, left as u32 + self.own.rules.overhead_at(from));
             }
         }
     }
@@ -81,8 +93,12 @@ impl Connection<Quic> {
     pub(super) fn send_lost_and_new(&mut self, now: u64, port: &mut impl Port) {
         self.own.blocked = false;
         loop {
-            let lost = self.own.lost.first().copied();
-            if lost.is_none() && !self.is_wanted() {
+            self.cut_to_the_write();
+            let (mut lost, wanted) = (self.own.lost.first().copied(), self.is_wanted());
+            if wanted && self.own.rules.repairs == Repairs::Last {
+                lost = None;
+            }
+            if lost.is_none() && !wanted {
                 break;
             }
             let due = self.own.probes > 0;
@@ -93,7 +109,7 @@ impl Connection<Quic> {
             self.own.probes -= u32::from(due);
             match lost {
                 Some(segment) => {
-                    self.own.lost.pop_first();
+                    self.own.lost.remove(&segment);
                     self.depart(now, segment, true, port);
                 }
                 None => {
@@ -105,6 +121,11 @@ impl Connection<Quic> {
             }
         }
         self.send_probe(now, port);
+        if let Pacing::Tokens(rule) = self.stack.rules.pacing {
+            let (window, srtt) = (self.chain.control.cwnd, self.rto.srtt());
+            let in_slow_start = window < self.chain.control.ssthresh;
+            self.own.bucket.end_burst(now, window, srtt, in_slow_start, rule);
+        }
     }
 
     /// The next new segment.

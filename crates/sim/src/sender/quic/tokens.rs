@@ -10,6 +10,9 @@ pub(super) struct Bucket {
     tokens: u64,
     /// Time at which it was last filled; at first, when the connection began.
     filled_at: Moment,
+    /// Bytes of the burst that leaves, and the time from which the next one may, where bursts have their time behind them.
+    burst: u64,
+    opens_at: u64,
 }
 
 impl Bucket {
@@ -43,7 +46,20 @@ impl Bucket {
         let capacity = capacity(window, bytes, srtt, rule);
         let packet = mul_div(mul_div(bytes, 100, percent), srtt, window.max(1)).max(1);
         match rule.refill {
-            Refill::Full | Refill::Packet(_) => {}
+            Refill::Full => {}
+            Refill::Behind(most) => {
+                if self.burst >= most.into() {
+                    self.end_burst(now, window, srtt, in_slow_start, rule);
+                }
+                return (now < self.opens_at).then_some(self.opens_at);
+            }
+            Refill::Packet(least) => {
+                let filled = mul_div(mul_div(window, percent, 100), self.elapsed(now), srtt);
+                self.tokens = capacity.min(self.tokens.saturating_add(filled));
+                let missing = mul_div_ceil(bytes.saturating_sub(self.tokens), 100, percent);
+                let wait = mul_div_ceil(missing, srtt, window.max(1)).max(least.0).max(1);
+                return (self.tokens < bytes).then(|| now + wait);
+            }
             Refill::AnyLeft { part, tick } => {
                 let [least, most] = rule.packets;
                 let capacity = (window / part).clamp(least * bytes, most * bytes);
@@ -66,12 +82,16 @@ impl Bucket {
         }
         let filled = mul_div(mul_div(window, percent, 100), self.elapsed(now), srtt);
         self.tokens = capacity.min(self.tokens.saturating_add(filled));
-        let (missing, least) = match rule.refill {
-            Refill::Packet(least) => (bytes.saturating_sub(self.tokens), least.0.max(1)),
-            _ => (capacity - self.tokens, 1),
-        };
-        let missing = mul_div(missing, 100, percent);
-        (self.tokens < bytes).then(|| now + mul_div(missing, srtt, window.max(1)).max(least))
+        let missing = mul_div(capacity - self.tokens, 100, percent);
+        (self.tokens < bytes).then(|| now + mul_div(missing, srtt, window.max(1)).max(1))
+    }
+
+    /// A burst ends: the next one may leave when this one's time at the rate has passed.
+    pub(super) fn end_burst(&mut self, now: u64, window: u64, srtt: u64, in_slow_start: bool, rule: Tokens) {
+        if self.burst > 0 {
+            let bytes = mul_div(std::mem::take(&mut self.burst), 100, rule.percent_at(in_slow_start));
+            self.opens_at = now + mul_div(bytes, srtt, window.max(1));
+        }
     }
 
     /// Time since the bucket was last filled, which is now.
@@ -83,6 +103,7 @@ impl Bucket {
 
     pub(super) fn take(&mut self, bytes: u64) {
         self.tokens = self.tokens.saturating_sub(bytes);
+        self.burst += bytes;
     }
 }
 
