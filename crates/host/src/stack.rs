@@ -255,7 +255,8 @@ pub enum Refill {
     Full,
     /// Until there are tokens for the packet, but at least this time.
     Packet(Nanos),
-    /// Until the time has passed that the last burst takes at the rate. A burst has what the window allows, and this many bytes at most.
+    /// Until the time has passed that the last burst takes at the rate. A burst has what the window allows, and this many bytes at most. It
+    /// is one call of the kernel (UDP GSO), so that a datagram of another size ends it.
     Behind(u32),
     /// The time of a packet, in whole ticks. A packet leaves if any tokens are left.
     AnyLeft {

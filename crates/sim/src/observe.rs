@@ -24,6 +24,11 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Whether a packet of data carries any. A datagram of QUIC need not.
+    pub fn carries_data(&self) -> bool {
+        packet::carries_data(self.flags)
+    }
+
     /// Data segment with the word that holds its size and flags.
     pub(crate) fn data(flow: u32, seq: u32, low: u64) -> Self {
         let size = (low & packet::SIZE_MASK) as u32;

@@ -48,6 +48,12 @@ impl Connection {
             took: flow.completions.iter().copied().map(Nanos).collect(),
         };
         connection.note(&log, profile.stack().header);
+        if std::env::var("DEBUG_ROW").is_ok_and(|it| it == format!("{} {bytes}", profile.word())) {
+            println!("DEBUG {text}");
+            for packet in &connection.packets {
+                println!("DEBUG {packet:?}");
+            }
+        }
         connection
     }
 
@@ -56,7 +62,7 @@ impl Connection {
         // Packets on their way: data by segment, in the order of departure, and ACKs. The paths keep their order and lose no ACK.
         let mut data: BTreeMap<u32, VecDeque<usize>> = BTreeMap::new();
         let mut acks = VecDeque::new();
-        let (mut arrived, mut in_order) = (std::collections::BTreeSet::new(), 0);
+        let (mut arrived, mut in_order) = (BTreeMap::new(), 0);
         let is_data = |packet: &Seen| packet.kind == Kind::Data && packet.seq != SYN;
         for event in log {
             match *event {
@@ -77,12 +83,13 @@ impl Connection {
                 Event::Arrived { at, packet } if is_data(&packet) => {
                     let place = data.get_mut(&packet.seq).and_then(VecDeque::pop_front).expect("it was sent");
                     self.packets[place].arrived = Some(Nanos(at));
-                    arrived.insert(packet.seq);
-                    let before = in_order;
-                    while arrived.remove(&in_order) {
+                    arrived.insert(packet.seq, packet.carries_data());
+                    let mut news = false;
+                    while let Some(carries_data) = arrived.remove(&in_order) {
                         in_order += 1;
+                        news |= carries_data;
                     }
-                    if in_order > before {
+                    if news {
                         self.progress.push((Nanos(at), in_order.into()));
                     }
                 }
@@ -92,6 +99,12 @@ impl Connection {
                 }
                 _ => {}
             }
+        }
+        // Packets that are on their way when the simulation ends are no part of a transfer.
+        let mut on_their_way: Vec<usize> = data.into_values().flatten().chain(acks).collect();
+        on_their_way.sort_unstable();
+        for place in on_their_way.into_iter().rev() {
+            self.packets.remove(place);
         }
     }
 

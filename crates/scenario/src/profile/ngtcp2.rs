@@ -1,7 +1,7 @@
 //! ngtcp2 1.11, a QUIC stack, as its example server `gtlsserver` has it: Cubic with HyStart++.
 
 use firstflight_contract::Nanos;
-use firstflight_host::stack::{Datagrams, Discovery, Pacing, Refill, Rules, Tokens};
+use firstflight_host::stack::{Datagrams, Discovery, Fill, Pacing, Refill, Rules, Tokens};
 
 use super::{DATAGRAMS, QUIC, Options, Stack};
 
@@ -10,7 +10,11 @@ pub(super) const STACK: Stack = Stack {
     rules: Rules {
         datagrams: Some(Datagrams {
             // lib/ngtcp2_pmtud.c: the MTU of a domestic fibre, and of PPPoE, without the headers of IPv6 and UDP
-            discovery: Discovery { sizes: &[1406, 1444], leads: false, ..Discovery::NONE },
+            // `conn_cwnd_is_zero`
+            fill: Fill::AcrossTheEdge,
+            // The Initial packet of a certificate of 0.5 KB
+            handshake: 1200,
+            discovery: Discovery { sizes: &[1406, 1444], leads: true, ..Discovery::NONE },
             ..DATAGRAMS
         }),
         // `send_quantum`

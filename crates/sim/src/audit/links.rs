@@ -153,7 +153,7 @@ impl Counts {
     ) {
         let size = packet.size;
         let number =
-            match packet.kind == Kind::Data && packet.seq != SYN && packet::carries_data(packet.flags) {
+            match packet.kind == Kind::Data && packet.seq != SYN && packet.carries_data() {
                 true => {
                     let number = self.data.entry(packet.flow).or_default();
                     *number += 1;

@@ -13,6 +13,9 @@ pub(super) struct Bucket {
     /// Bytes of the burst that leaves, and the time from which the next one may, where bursts have their time behind them.
     burst: u64,
     opens_at: u64,
+    /// Size of the first datagram of that burst, and whether one of another size has left: it ends the burst.
+    segment: u64,
+    uneven: bool,
 }
 
 impl Bucket {
@@ -48,7 +51,7 @@ impl Bucket {
         match rule.refill {
             Refill::Full => {}
             Refill::Behind(most) => {
-                if self.burst >= most.into() {
+                if self.burst + bytes > most.into() || self.uneven {
                     self.end_burst(now, window, srtt, in_slow_start, rule);
                 }
                 return (now < self.opens_at).then_some(self.opens_at);
@@ -90,6 +93,7 @@ impl Bucket {
     pub(super) fn end_burst(&mut self, now: u64, window: u64, srtt: u64, in_slow_start: bool, rule: Tokens) {
         if self.burst > 0 {
             let bytes = mul_div(std::mem::take(&mut self.burst), 100, rule.percent_at(in_slow_start));
+            self.uneven = false;
             self.opens_at = now + mul_div(bytes, srtt, window.max(1));
         }
     }
@@ -103,6 +107,10 @@ impl Bucket {
 
     pub(super) fn take(&mut self, bytes: u64) {
         self.tokens = self.tokens.saturating_sub(bytes);
+        if self.burst == 0 {
+            self.segment = bytes;
+        }
+        self.uneven |= bytes != self.segment;
         self.burst += bytes;
     }
 }
