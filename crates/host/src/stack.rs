@@ -84,7 +84,8 @@ pub struct Datagrams {
     pub overhead: u32,
     /// Datagrams without data that leave when the handshake ends: tickets and tokens. A pacer that goes in steps does not count them.
     pub opening: &'static [u32],
-    /// Bytes of the handshake whose ACKs have enlarged the window before the first data.
+    /// Bytes of the window beyond its whole datagrams before the first data: the rest of a window in bytes, and what ACKs of the handshake
+    /// have added.
     pub handshake: u64,
     /// Discovery of the path MTU.
     pub discovery: Discovery,

@@ -27,13 +27,17 @@ pub enum Reports {
     Blocks,
     /// Those blocks and duplicate arrivals (RFC 2883).
     Duplicates,
+    /// Ranges of packet numbers (QUIC). Only the first packet beyond a hole is acknowledged at once, and one that arrives late (RFC 9000
+    /// section 13.2.1). A retransmission has a number of its own, and is not late.
+    Packets,
 }
 
 impl Reports {
     /// The reports to a sender that recovers so.
     pub fn to(recovery: Recovery) -> Self {
         match recovery {
-            Recovery::Sack | Recovery::Packets => Self::Blocks,
+            Recovery::Sack => Self::Blocks,
+            Recovery::Packets => Self::Packets,
             Recovery::Rack { sack: true } => Self::Duplicates,
             _ => Self::Nothing,
         }
@@ -176,7 +180,8 @@ impl Receiver {
     pub fn on_timer(&mut self) -> AckOut {
         self.unacked = 0;
         self.due = u64::MAX;
-        self.ack(0, 0)
+        let (low, high) = self.pack(&self.recent[..self.recent_len]);
+        self.ack(low, high)
     }
 
     /// Processes `segment` with the flags and the router header of its packet. Returns an ACK if one is sent
@@ -196,7 +201,14 @@ impl Receiver {
         }
         // RFC 5681 section 4.2: out-of-order segments, and those that fill a gap, are acknowledged at once.
         let before = self.duplicates;
+        let newest = self.beyond.last().map_or(self.next, |last| last.1);
         let (low, high) = self.out_of_order(segment, flags);
+        if self.reports == Reports::Packets && (segment == newest || flags & packet::REPEAT != 0) {
+            self.unacked += 1;
+            if self.waits(now, flags) {
+                return None;
+            }
+        }
         if self.reports == Reports::Duplicates && self.tuning.is_none() && self.duplicates == before {
             // Such a segment opens the window as well (`tcp_data_queue_ofo`), and its ACK is one of the quick ones.
             self.quick_left = self.quick_left.saturating_sub(1);
@@ -212,18 +224,26 @@ impl Receiver {
         self.note_timestamp(flags);
         self.tune(now);
         self.unacked += 1;
-        if self.unacked < self.policy.every
-            && flags & packet::PUSH_SYN == 0
-            && self.quick_left == 0
-            && !(self.attentive && self.answers_at_once())
-        {
-            self.due = self.awake_at.max(now + self.policy.timer);
+        if self.waits(now, flags) {
             return None;
         }
         self.quick_left = self.quick_left.saturating_sub(1);
         self.unacked = 0;
         self.due = u64::MAX;
         Some(self.ack(0, 0))
+    }
+
+    /// Whether the ACK of a segment waits for the next one. If so, the timer is set.
+    #[inline(always)]
+    fn waits(&mut self, now: u64, flags: u64) -> bool {
+        let waits = self.unacked < self.policy.every
+            && flags & packet::PUSH_SYN == 0
+            && self.quick_left == 0
+            && !(self.attentive && self.answers_at_once());
+        if waits {
+            self.due = self.awake_at.max(now + self.policy.timer);
+        }
+        waits
     }
 
     /// Lets a buffer that grows see that the application has read.
@@ -456,6 +476,21 @@ mod tests {
     fn out_of_order_segments_and_gap_fills_are_never_delayed() {
         let mut receiver = Receiver::new(DELAYED, Reports::Blocks);
         assert_eq!(seqs(&mut receiver, &[0, 2, 3, 1]), [None, Some(1), Some(1), Some(4)]);
+    }
+
+    #[test]
+    fn of_packets_beyond_a_hole_only_the_first_is_acknowledged_at_once() {
+        // 1 is lost: 2 opens a hole. 3 and 4 are two packets, and so are 5 and the retransmission. 7 and 6 are late, and no retransmissions.
+        let mut receiver = Receiver::new(DELAYED, Reports::Packets);
+        assert_eq!(seqs(&mut receiver, &[0, 2, 3, 4, 5]), [None, Some(1), None, Some(1), None]);
+        assert_eq!(receiver.due(), 100 * MS);
+        let ack = receiver.on_data(0, 1, (packet::REPEAT, 0)).expect("two packets wait");
+        assert_eq!(ack.seq, 6);
+        assert_eq!(seqs(&mut receiver, &[8, 7, 6, 9]), [Some(6), Some(6), Some(9), None]);
+        // The timer reports the packets beyond the hole at 10.
+        assert_eq!(seqs(&mut receiver, &[11, 12]), [Some(10), None]);
+        let ack = receiver.on_timer();
+        assert_eq!(unpack_blocks(ack.seq, ack.low, ack.high), [(11, 13), (0, 0), (0, 0)]);
     }
 
     #[test]

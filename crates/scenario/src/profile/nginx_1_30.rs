@@ -4,17 +4,20 @@
 use firstflight_contract::Nanos;
 use firstflight_host::stack::{Datagrams, Discovery, Fill, LimitedRule, Repairs, Rules, Threshold};
 
-use super::{DATAGRAMS, InitialWindow, Options, QUIC, Stack};
+use super::{DATAGRAMS, Options, QUIC, Stack};
 
 pub(super) const STACK: Stack = Stack {
-    // min (10 d, max (2 d, 14720)) with d = 1200
-    initial_window: InitialWindow::Bytes(12_000),
     // http3_stream_buffer_size
     send_buffer: Some(65_536),
     rules: Rules {
+        // `ngx_quic_congestion_lost`
+        decrease_from_window: false,
         datagrams: Some(Datagrams {
             // Of 1200 bytes, which frames seldom fill
             first: 1198,
+            opening: &[645],
+            // The rest of 12,000 bytes
+            handshake: 20,
             fill: Fill::AcrossTheEdge,
             // `ngx_quic_discover_path_mtu`: the largest size that the client takes
             discovery: Discovery { sizes: &[1472], delay: Nanos::from_millis(100), leads: false, ..Discovery::NONE },

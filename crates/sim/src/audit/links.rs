@@ -3,7 +3,6 @@
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
 use crate::observe::{Kind, Seen};
-use crate::packet;
 use crate::wire::SYN;
 use firstflight_contract::Sum;
 use firstflight_net::link::Passage;

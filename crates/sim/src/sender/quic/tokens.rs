@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn an_empty_bucket_is_filled_at_once_by_the_time_since_it_was_last_filled_and_then_by_waiting() {
         // 20 packets and 100 ms: 25 packets in 100 ms, ten in 40 ms.
-        let mut bucket = Bucket { tokens: 0, filled_at: Moment::at(Nanos::ZERO) };
+        let mut bucket = Bucket { filled_at: Moment::at(Nanos::ZERO), ..Bucket::default() };
         assert_eq!(bucket.wait(100 * MS, 1000, 20_000, 100 * MS, true, RULE), None);
         for _ in 0..10 {
             assert_eq!(bucket.wait(100 * MS, 1000, 20_000, 100 * MS, true, RULE), None);
@@ -183,7 +183,7 @@ mod tests {
             refill: Refill::AnyLeft { part: 4, tick: Nanos(MS) },
             ..RULE
         };
-        let mut bucket = Bucket { tokens: 0, filled_at: Moment::at(Nanos::ZERO) };
+        let mut bucket = Bucket { filled_at: Moment::at(Nanos::ZERO), ..Bucket::default() };
         let mut leave = |now: u64| {
             let mut packets = 0;
             loop {
@@ -208,7 +208,7 @@ mod tests {
         };
         // 10 packets and 92 ms: one each 9.2 ms, a packet a step, and two at most. 270 packets and 100 ms: 2.7 a step, rounded up to 3, and 5 at most.
         for (window, srtt, at_first, wait, then) in [(10, 92, 2, 11, 2), (270, 100, 5, 2, 5)] {
-            let mut bucket = Bucket { tokens: 0, filled_at: Moment::at(Nanos::ZERO) };
+            let mut bucket = Bucket { filled_at: Moment::at(Nanos::ZERO), ..Bucket::default() };
             let mut leave = |now: u64| {
                 let mut packets = 0;
                 loop {
