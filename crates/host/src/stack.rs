@@ -95,6 +95,8 @@ pub struct Datagrams {
     pub write: Option<u32>,
     /// Whether slow start adds a full datagram for each packet that is acknowledged, whatever its size.
     pub grows_by_packets: bool,
+    /// Whether the data of an ACK enlarges the window before the losses that the ACK shows reduce it, and not after (RFC 9002 section A.7).
+    pub grows_first: bool,
     /// Numbers by which a later packet that arrived is ahead of a lost one.
     pub threshold: Threshold,
     /// Place of lost data among the data that waits.

@@ -93,6 +93,8 @@ pub struct Receiver {
     window: ReceiveWindow,
     /// Whether the SYN carries data: segments before the first are then ignored.
     opens_with_data: bool,
+    /// Segment behind the last one of a write that arrived beyond a hole. The ACK of the whole write is not delayed.
+    ends_behind: u32,
     /// Whether some segments are acknowledged at once regardless of the policy.
     attentive: bool,
     /// Number of duplicate segments.
@@ -121,6 +123,7 @@ impl Receiver {
             recent_len: 0,
             window: ReceiveWindow::fixed(u32::MAX),
             opens_with_data: false,
+            ends_behind: 0,
             attentive: false,
             duplicates: 0,
         }
@@ -201,11 +204,16 @@ impl Receiver {
         }
         // RFC 5681 section 4.2: out-of-order segments, and those that fill a gap, are acknowledged at once.
         let before = self.duplicates;
+        let next = self.next;
         let newest = self.beyond.last().map_or(self.next, |last| last.1);
         let (low, high) = self.out_of_order(segment, flags);
         if self.reports == Reports::Packets && (segment == newest || flags & packet::REPEAT != 0) {
+            if flags & packet::PUSH_SYN != 0 {
+                self.ends_behind = segment + 1;
+            }
             self.unacked += 1;
-            if self.waits(now, flags) {
+            let ends = (next + 1..=self.next).contains(&self.ends_behind);
+            if !ends && self.waits(now, flags) {
                 return None;
             }
         }

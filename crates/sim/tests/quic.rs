@@ -20,6 +20,7 @@ const PLAIN: Datagrams = Datagrams {
     fill: Fill::Whole,
     write: None,
     grows_by_packets: false,
+    grows_first: false,
     threshold: Threshold::Three,
     repairs: Repairs::First,
     reduction: Reduction::AtOnce,

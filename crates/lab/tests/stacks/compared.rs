@@ -66,7 +66,10 @@ pub(crate) fn compared(real: &Row, simulated: &Row) -> (Vec<Difference>, Vec<f64
         note("time with a loss".into(), holds, one.seconds.to_string(), other.seconds.to_string());
         let rule =
             |lost: firstflight_probe::ThirdLost| lost.repair.map_or("none", |repair| By::words(repair.by));
-        note("repair".into(), rule(one) == rule(other), rule(one).into(), rule(other).into());
+        let after = |lost: firstflight_probe::ThirdLost| lost.repair.map_or(0.0, |repair| repair.after_ms);
+        let words = [one, other].map(|lost| format!("{} after {} ms", rule(lost), after(lost)));
+        let [real, simulated] = words;
+        note("repair".into(), rule(one) == rule(other), real, simulated);
     } else {
         let has = |row: &Row| row.third_lost.is_some().to_string();
         note("a lost datagram".into(), has(real) == has(simulated), has(real), has(simulated));

@@ -125,6 +125,7 @@ const DATAGRAMS: Datagrams = Datagrams {
     fill: Fill::Whole,
     write: None,
     grows_by_packets: false,
+    grows_first: false,
     threshold: Threshold::Three,
     repairs: Repairs::First,
     reduction: Reduction::AtOnce,

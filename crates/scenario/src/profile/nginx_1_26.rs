@@ -17,6 +17,8 @@ pub(super) const STACK: Stack = Stack {
             fill: Fill::AcrossTheEdge,
             // `ngx_quic_resend_frames`
             repairs: Repairs::Last,
+            // `ngx_quic_handle_ack_frame`
+            grows_first: true,
             ..DATAGRAMS
         }),
         limited: LimitedRule::Ignored,

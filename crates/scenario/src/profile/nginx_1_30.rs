@@ -25,6 +25,8 @@ pub(super) const STACK: Stack = Stack {
             threshold: Threshold::HalfSent,
             // `ngx_quic_resend_frames`
             repairs: Repairs::Last,
+            // `ngx_quic_handle_ack_frame`
+            grows_first: true,
             ..DATAGRAMS
         }),
         // `ngx_quic_congestion_idle`

@@ -18,6 +18,8 @@ pub(super) const STACK: Stack = Stack {
             discovery: Discovery { sizes: &[1326, 1389, 1420, 1452], leads: true, ..Discovery::NONE },
             // `poll_transmit` asks for less than the window.
             fill: Fill::BelowTheEdge,
+            // `on_ack_received`
+            grows_first: true,
             ..DATAGRAMS
         }),
         // connection/pacing.rs

@@ -50,6 +50,9 @@ impl Connection<Quic> {
             }
         }
         let rtt = self.take_rtt_sample(now, &news);
+        if self.own.rules.grows_first && news.packets > 0 {
+            self.report(now, &news, in_flight, (rtt, ack.echoes_mark()));
+        }
         let lost = self.detect_losses(now);
         if ack.echoes_mark()
             && let Some((number, _)) = news.newest
@@ -65,7 +68,9 @@ impl Connection<Quic> {
             if after && self.may_grow(in_flight) {
                 self.undo_reduction();
             }
-            self.report(now, &news, in_flight, (rtt, ack.echoes_mark()));
+            if !self.own.rules.grows_first {
+                self.report(now, &news, in_flight, (rtt, ack.echoes_mark()));
+            }
         }
         if news.packets > 0 || lost {
             self.set_loss_timer(now);
