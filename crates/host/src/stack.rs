@@ -190,8 +190,7 @@ impl Datagrams {
 
 impl Discovery {
     /// Datagrams keep their size.
-    pub const NONE: Self =
-        Self { sizes: &[], delay: Nanos::ZERO, leads: false, widens: Widening::Never };
+    pub const NONE: Self = Self { sizes: &[], delay: Nanos::ZERO, leads: false, widens: Widening::Never };
 }
 
 /// Part of the window that is used.

@@ -29,8 +29,8 @@ pub(crate) fn compared(real: &Row, simulated: &Row) -> (Vec<Difference>, Vec<f64
     };
     let near = |real: f64, simulated: f64, share: f64| (simulated - real).abs() <= share * real;
     for (number, (one, other)) in (1..=3).zip(real.rounds.iter().zip(&simulated.rounds)) {
-        let [datagrams, bytes] =
-            [[one.datagrams, other.datagrams], [one.bytes, other.bytes]].map(|both| both.map(|it| it.to_string()));
+        let [datagrams, bytes] = [[one.datagrams, other.datagrams], [one.bytes, other.bytes]]
+            .map(|both| both.map(|it| it.to_string()));
         for (what, [one, other]) in [("datagrams", datagrams), ("bytes", bytes)] {
             note(format!("{what} of round {number}"), one == other, one, other);
         }

@@ -1,9 +1,13 @@
 //! Profiles held to the rows of real stacks in `stacks/rows.jsonl`.
 
 mod compared;
+mod exceptions;
 mod simulated;
 
+use std::collections::BTreeSet;
+
 use compared::{Difference, compared};
+use exceptions::{EXCEPTIONS, all, listed};
 use firstflight_probe::Row;
 use firstflight_scenario::Profile;
 use simulated::simulated;
@@ -38,87 +42,29 @@ fn rows() -> Vec<(Profile, Row)> {
     rows.filter_map(known).collect()
 }
 
-/// Differences that the test lists: profiles, the beginnings of what differs, and the cause, as far as it is known.
-type Exception = (&'static [&'static str], &'static [&'static str], &'static str);
-
-/// Causes follow from the packets of the rows (`first_flight.packets`), unless the text says otherwise.
-const EXCEPTIONS: &[Exception] = &[
-    (
-        &["quinn"],
-        &["round", "time of 9500", "time of 30000"],
-        "the response is ready when the handshake ends, so that the tickets share their datagram with data: nine of 1200 bytes and a probe",
-    ),
-    (&["quinn"], &["after", "time with a loss", "repair", "a lost"], "not looked for"),
-    (&["nginx-1.26"], &["round"], "datagrams of 1198, 1200 and 1038 bytes; the profile has 1200"),
-    (
-        &["nginx-1.26"],
-        &["duration", "time with a loss", "repair", "a lost"],
-        "a probe of 1472 bytes for the MTU leaves a round trip later; with a loss not looked for",
-    ),
-    (
-        &["haproxy-3.0"],
-        &["round", "first burst", "duration"],
-        "three datagrams of 574, 111 and 222 bytes and one of 293 beside ten of 1252, in two bursts",
-    ),
-    (&["haproxy-3.0"], &["window", "end", "after", "time", "repair", "a lost"], "not looked for"),
-    (
-        &["ngtcp2"],
-        &["first burst", "duration", "time of 9500"],
-        "its server waits 5 to 18 ms behind its first two datagrams",
-    ),
-    (&["ngtcp2"], &["round", "after", "time", "window", "end", "repair", "a lost"], "not looked for"),
-    (&["quic-go"], &["first burst", "duration"], "datagrams leave one by one, by timers of the host"),
-    (
-        &["quic-go"],
-        &["round", "window", "end", "after", "time", "repair", "a lost"],
-        "three small datagrams more leave in its first round. A window that grows by a full datagram for each of 36 packets has 68, as its second round; that this is the whole cause is a conjecture",
-    ),
-    (&["quiche"], &["end", "window", "after", "time", "repair", "a lost"], "not looked for"),
-    (
-        &["s2n-quic"],
-        &["first burst", "duration"],
-        "its server sends a probe and a datagram of 143 bytes, and the response 5 ms or more later",
-    ),
-    (&["s2n-quic"], &["round", "window", "end", "after", "time", "repair", "a lost"], "not looked for"),
-    (&["linux"], &["after", "time with", "repair", "a lost"], "5.3 %; not looked for"),
-];
-
 #[test]
 fn profiles_send_as_the_stacks_did() {
-    let (mut errors, mut unknown, mut used) = (vec![], vec![], vec![false; EXCEPTIONS.len()]);
+    let (mut errors, mut unknown, mut used) = (vec![], vec![], BTreeSet::new());
     for (profile, real) in rows() {
         let (differences, of_times) = compared(&real, &simulated(profile, &real));
         errors.extend(of_times);
-        let path = &real.identity.path;
+        let path = format!("{} {}", real.identity.path.rate, real.identity.path.rtt);
         for Difference { what, real, simulated } in differences {
-            let line = format!(
-                "{} {} {}: {what}: {real}, simulated {simulated}",
-                profile.word(),
-                path.rate,
-                path.rtt
-            );
-            let known = EXCEPTIONS.iter().position(|(profiles, which, _)| {
-                profiles.contains(&profile.word()) && which.iter().any(|which| what.starts_with(which))
-            });
-            match known {
-                Some(known) => {
-                    used[known] = true;
-                    println!("{line}: {}", EXCEPTIONS[known].2);
-                }
+            let line = format!("{} {path}: {what}: {real}, simulated {simulated}", profile.word());
+            match listed(profile.word(), &path, &what) {
+                Some(known) => println!("{line}: {}", EXCEPTIONS[known].cause),
                 None => unknown.push(line),
             }
+            used.insert((profile.word(), path.clone(), what));
         }
     }
     errors.sort_by(f64::total_cmp);
     let (median, worst) = (errors[errors.len() / 2], errors[errors.len() - 1]);
     println!("{} times: median {:.2} %, worst {:.2} %", errors.len(), median * 100.0, worst * 100.0);
-    assert!(
-        unknown.is_empty(),
-        "{} differences without a known cause:\n{}",
-        unknown.len(),
-        unknown.join("\n")
-    );
-    let idle: Vec<_> = EXCEPTIONS.iter().zip(&used).filter(|(_, used)| !**used).collect();
+    assert!(unknown.is_empty(), "{} differences that are not listed:\n{}", unknown.len(), unknown.join("\n"));
+    let idle =
+        all().filter(|(profile, path, field)| !used.contains(&(*profile, (*path).into(), (*field).into())));
+    let idle: Vec<_> = idle.collect();
     assert!(idle.is_empty(), "exceptions that no row needs: {idle:?}");
-    assert!(median < 0.05, "{median}");
+    assert!(median < 0.02, "{median}");
 }

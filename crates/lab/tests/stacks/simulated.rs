@@ -48,12 +48,6 @@ impl Connection {
             took: flow.completions.iter().copied().map(Nanos).collect(),
         };
         connection.note(&log, profile.stack().header);
-        if std::env::var("DEBUG_ROW").is_ok_and(|it| it == format!("{} {bytes}", profile.word())) {
-            println!("DEBUG {text}");
-            for packet in &connection.packets {
-                println!("DEBUG {packet:?}");
-            }
-        }
         connection
     }
 

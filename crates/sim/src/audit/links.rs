@@ -151,15 +151,14 @@ impl Counts {
         findings: &mut Findings,
     ) {
         let size = packet.size;
-        let number =
-            match packet.kind == Kind::Data && packet.seq != SYN && packet.carries_data() {
-                true => {
-                    let number = self.data.entry(packet.flow).or_default();
-                    *number += 1;
-                    *number
-                }
-                false => 0,
-            };
+        let number = match packet.kind == Kind::Data && packet.seq != SYN && packet.carries_data() {
+            true => {
+                let number = self.data.entry(packet.flow).or_default();
+                *number += 1;
+                *number
+            }
+            false => 0,
+        };
         let (name, lost) = (&config.name, passage == Passage::LostOnWire);
         let stated = config.drop.contains(&number);
         findings.expect(!lost || stated || config.loss > 0.0, Rule::Conservation, at, || {

@@ -3,8 +3,8 @@
 use super::Quic;
 use crate::sender::Port;
 use crate::sender::connection::Connection;
-use firstflight_contract::mul_div;
 use crate::sender::stack::{Datagrams, Widening};
+use firstflight_contract::mul_div;
 
 /// UDP payload of the packet that takes the place of a lost datagram without data.
 pub(super) const STUB: u32 = 40;
