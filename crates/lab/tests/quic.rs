@@ -151,21 +151,13 @@ const PROFILES: [(&str, &str, &str); 12] = [
 ];
 
 /// Transfers whose time follows from something that a profile does not have: the profile, the bytes, and the cause.
-const OTHER_CAUSES: [(&str, u64, &str); 9] = [
+const OTHER_CAUSES: [(&str, u64, &str); 5] = [
     (
         "quinn",
         9500,
         "its server had the response ready when the handshake ended, so that 10,342 bytes left in the first flight",
     ),
     ("quinn", 30_000, "the same: the second flight held the rest"),
-    ("ngtcp2", 9500, "its server waits 16 ms behind its first two datagrams"),
-    ("quic-go", 30_000, "the last of 24 datagrams leave by timers of the host"),
-    ("quic-go", 1_000_000, "slow start ended by delay or by loss, by chance: 0.55 s in two other recordings"),
-    (
-        "quiche",
-        10_000_000,
-        "the server lost 18 datagrams in the recovery from its third reduction, and undid that; the forecast loses 60, for which it stays",
-    ),
     ("haproxy-3.4", 9500, "the first datagram of its response left 6 to 8 ms after the request"),
     ("haproxy-3.4", 12_000, "the same"),
     ("haproxy-3.4", 30_000, "the same"),

@@ -14,6 +14,7 @@ mod limited;
 mod memory;
 mod modes;
 mod quic;
+mod quic_stacks;
 mod readings;
 mod recovery;
 mod reordering;

@@ -11,7 +11,7 @@ use firstflight_sim::sender::stack::{
 
 /// Datagrams of 1200 bytes with 996 to 1000 of data, which keep their size: a frame at the beginning has no offset, and from 16384 on one
 /// of four bytes. Up to 200 of them hold 995 bytes each in the mean, and one less does not.
-const PLAIN: Datagrams = Datagrams {
+pub(crate) const PLAIN: Datagrams = Datagrams {
     first: 1200,
     overhead: 200,
     opening: &[],
@@ -28,7 +28,7 @@ const PLAIN: Datagrams = Datagrams {
 };
 
 /// A write over a stack with these datagrams, without pacing and without a handshake.
-fn write(bytes: u64, datagrams: Datagrams) -> Line {
+pub(crate) fn write(bytes: u64, datagrams: Datagrams) -> Line {
     let rules = Rules {
         datagrams: Some(datagrams),
         pacing: Pacing::Schemes,
@@ -40,7 +40,7 @@ fn write(bytes: u64, datagrams: Datagrams) -> Line {
     Line { stack, app, ..Line::default() }
 }
 
-fn numbers(range: std::ops::Range<u32>) -> Vec<u32> {
+pub(crate) fn numbers(range: std::ops::Range<u32>) -> Vec<u32> {
     range.collect()
 }
 

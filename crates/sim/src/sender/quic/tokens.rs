@@ -226,4 +226,27 @@ mod tests {
             assert_eq!(leave(now + wait * MS + MS / 2).0, if window == 10 { 1 } else { 2 });
         }
     }
+
+    #[test]
+    fn the_next_burst_waits_for_the_time_of_the_last_one() {
+        // 10 packets of 1000 bytes and 100 ms: a packet each 10 ms. Three, and one of another size, which ends the burst: 35 ms. Then six, the
+        // most: 60 ms.
+        let rule = Tokens { percent: [100, 100], refill: Refill::Behind(6000), ..RULE };
+        let mut bucket = Bucket::default();
+        let mut leave = |now: u64, sizes: &[u64]| {
+            let left = sizes.iter().take_while(|&&bytes| {
+                let may = bucket.wait(now, bytes, 10_000, 100 * MS, true, rule).is_none();
+                if may {
+                    bucket.take(bytes);
+                }
+                may
+            });
+            let left = left.count();
+            bucket.end_burst(now, 10_000, 100 * MS, true, rule);
+            (left, bucket.wait(now, 1000, 10_000, 100 * MS, true, rule))
+        };
+        assert_eq!(leave(MS, &[1000, 1000, 1000, 500, 500]), (4, Some(36 * MS)));
+        assert_eq!(leave(36 * MS, &[1000; 8]), (6, Some(96 * MS)));
+        assert_eq!(leave(95 * MS, &[1000]).0, 0);
+    }
 }
