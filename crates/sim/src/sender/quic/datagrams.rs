@@ -81,7 +81,7 @@ impl Connection<Quic> {
 
     /// Cuts the data from `segment` on, which has not left, into full datagrams. The offset of a frame takes room.
     fn cut_from(&mut self, segment: u32) {
-        let (full, rules) = (self.own.sizes.full, self.own.rules);
+        let (full, rules) = (self.own.sizes.full, *self.own.rules);
         let (mut from, mut offset) = (segment, self.app.bytes_in(segment, 0));
         loop {
             let data = full - rules.overhead_at(offset);

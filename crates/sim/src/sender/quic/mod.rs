@@ -58,7 +58,7 @@ struct Packet {
 #[repr(C)]
 pub(crate) struct Quic {
     /// The stack's datagrams.
-    rules: Datagrams,
+    rules: Box<Datagrams>,
     /// Packets from the oldest one in flight on, in the order of their numbers.
     packets: VecDeque<Packet>,
     /// Number of the first of them.
@@ -129,7 +129,8 @@ impl Connection<Quic> {
         common.unit = 1;
         let own = Quic {
             sampler: common.chain.needs().has(Signals::RATE).then(Box::default),
-            rules,
+            sizes: Sizes::of(&rules, stack.largest_datagram),
+            rules: Box::new(rules),
             packets: VecDeque::new(),
             oldest: 0,
             newest: Ring::new(true),
@@ -150,7 +151,6 @@ impl Connection<Quic> {
             latest: 0,
             sampled_at: u64::MAX,
             blocked: false,
-            sizes: Sizes::of(&rules, stack.largest_datagram),
             bucket: Bucket::of(&stack),
         };
         Self { common, own }
