@@ -4,7 +4,7 @@
 //! datagrams is acknowledged. None can be that was sent less than the shortest round trip before. A receiver that waits for a second packet
 //! waits for 25 ms at most, and mostly for less than the time of a few packets; where it is silent for longer, everything that had arrived is
 //! acknowledged. Between two such silences the packets of a bottleneck arrive at its rate, so they are divided by time. An acknowledgement of a
-//! receiver that misses packets has more ranges (RFC 9000 section 19.3.1) and therefore is longer, and stays so: each three bytes are one
+//! receiver that misses packets has more ranges (RFC 9000 section 19.3.1) and therefore is longer, and stays so: each two bytes are one
 //! packet that is taken as lost.
 
 use firstflight_contract::Nanos;

@@ -35,7 +35,7 @@ pub(super) const STACK: Stack = Stack {
         // Buffers of tune.bufsize, 16 KB.
         send_buffer: Some(|bytes| format!("tune.quic.frontend.conn-tx-buffers.limit {}", bytes.div_ceil(1 << 14))),
         notes: "The initial window cannot be chosen. Its HyStart, `tune.quic.cc-hystart on`, is none of the schemes here: on 100 ms with \
-                an empty queue it ended slow start at 30 to 41 KB, and 10 MB took 9 s. `tune.quic.frontend.conn-tx-buffers.limit`, 30 buffers of 16 KB, limits what is \
+                an empty queue it ended slow start at 31 to 44 KB in three runs, and 10 MB took 9 s (`findings/haproxy-hystart-ends-slow-start-at-once.sh`). `tune.quic.frontend.conn-tx-buffers.limit`, 30 buffers of 16 KB, limits what is \
                 in flight. Releases from 3.1 on have other names (`tune.quic.fe.…` from 3.3 on) and pace.",
     },
     ..QUIC
