@@ -10,7 +10,7 @@ use compared::{Difference, compared};
 use exceptions::{EXCEPTIONS, all, listed};
 use firstflight_probe::Row;
 use firstflight_scenario::Profile;
-use simulated::simulated;
+use simulated::{seconds, simulated};
 
 /// Profiles of stacks: the stack, the beginning of its version, the profile.
 const PROFILES: [(&str, &str, &str); 12] = [
@@ -29,7 +29,7 @@ const PROFILES: [(&str, &str, &str); 12] = [
 ];
 
 /// The rows of stacks that have a profile, with that profile.
-fn rows() -> Vec<(Profile, Row)> {
+fn rows_of_defaults() -> Vec<(Profile, Row)> {
     let rows = include_str!("../../stacks/rows.jsonl").lines();
     let rows = rows.map(|line| serde_json::from_str::<Row>(line).expect("a row"));
     let known = |row: Row| {
@@ -45,7 +45,7 @@ fn rows() -> Vec<(Profile, Row)> {
 #[test]
 fn profiles_send_as_the_stacks_did() {
     let (mut errors, mut unknown, mut used) = (vec![], vec![], BTreeSet::new());
-    for (profile, real) in rows() {
+    for (profile, real) in rows_of_defaults() {
         let (differences, of_times) = compared(&real, &simulated(profile, &real));
         errors.extend(of_times);
         let path = format!("{} {}", real.identity.path.rate, real.identity.path.rtt);
@@ -67,4 +67,43 @@ fn profiles_send_as_the_stacks_did() {
     let idle: Vec<_> = idle.collect();
     assert!(idle.is_empty(), "exceptions that no row needs: {idle:?}");
     assert!(median < 0.02, "{median}");
+}
+
+/// Options of stacks with a row in `stacks/options.jsonl`: the stack, the option at the end of its version, the profile, and the scheme before
+/// `+` and behind it.
+const OPTIONS: [(&str, &str, &str, [&str; 2]); 2] = [
+    ("haproxy", "quic-cc-algo newreno", "haproxy-3.0", ["slow-start", "reno"]),
+    ("ngtcp2", "--cc=reno", "ngtcp2", ["slow-start", "reno"]),
+];
+
+#[test]
+fn options_of_stacks_change_the_time_of_a_long_transfer_as_the_schemes_do() {
+    let rows = include_str!("../../stacks/options.jsonl").lines();
+    let rows: Vec<Row> = rows.map(|line| serde_json::from_str(line).expect("a row")).collect();
+    assert_eq!(rows.len(), OPTIONS.len(), "a row for each option");
+    for (stack, option, profile, [startup, avoidance]) in OPTIONS {
+        let of = |row: &&Row| row.identity.stack == stack && row.identity.version.ends_with(option);
+        let real = rows.iter().find(of).expect(option);
+        let profile = *Profile::ALL.iter().find(|known| known.word() == profile).expect("a profile");
+        let keys = format!("startup = \"{startup}\"\navoidance = \"{avoidance}\"\n");
+        let simulated = seconds(profile, real, &keys);
+        for (transfer, simulated) in real.transfers.iter().zip(&simulated) {
+            let error = simulated / transfer.seconds - 1.0;
+            println!("{stack} {option}, {}: {simulated:.4}, {:+.1} %", transfer.bytes, error * 100.0);
+            assert!(error.abs() < 0.10, "{stack} {option}, {}: {simulated}", transfer.bytes);
+        }
+        // Without the option the response of 10 MB takes another time, and the schemes differ in the same direction.
+        let usual = |(_, row): &(Profile, Row)| {
+            row.identity.stack == stack
+                && row.identity.path == real.identity.path
+                && real.identity.version.starts_with(&row.identity.version)
+        };
+        let (_, without) = rows_of_defaults().into_iter().find(usual).expect("a row without the option");
+        let longest = |row: &Row| row.transfers.last().expect("transfers").seconds;
+        let of_profile = *seconds(profile, &without, "").last().expect("transfers");
+        let (stack_gains, profile_gains) =
+            (longest(real) - longest(&without), simulated.last().expect("transfers") - of_profile);
+        println!("{stack} {option}: 10 MB by {stack_gains:+.3} s, simulated {profile_gains:+.3} s");
+        assert_eq!(stack_gains > 0.0, profile_gains > 0.0, "{stack}: {stack_gains} and {profile_gains} s");
+    }
 }

@@ -120,10 +120,25 @@ impl Connection {
     }
 }
 
+/// The keys of a row's path.
+fn path_of(real: &Row) -> String {
+    let terms = &real.identity.path;
+    format!("rate = \"{}\"\nrtt = \"{}\"\nbuffer = \"{}\"\n", terms.rate, terms.rtt, terms.buffer)
+}
+
+/// Seconds of the responses of `real` by `profile`, with these keys of its flow.
+pub(crate) fn seconds(profile: Profile, real: &Row, keys: &str) -> Vec<f64> {
+    let path = path_of(real);
+    let took = |bytes: u64| {
+        let response = Connection::run(profile, &path, bytes, ["", keys]).first(bytes);
+        response.finished.saturating_sub(response.requested).0 as f64 / 1e9
+    };
+    real.transfers.iter().map(|transfer| took(transfer.bytes)).collect()
+}
+
 /// The row of `profile` in the place of a server, with responses of these sizes and silences.
 pub(crate) fn simulated(profile: Profile, real: &Row) -> Row {
-    let terms = &real.identity.path;
-    let path = format!("rate = \"{}\"\nrtt = \"{}\"\nbuffer = \"{}\"\n", terms.rate, terms.rtt, terms.buffer);
+    let (terms, path) = (&real.identity.path, path_of(real));
     let first = |bytes: u64| Connection::run(profile, &path, bytes, ["", ""]).first(bytes);
     let responses: Vec<_> = real.transfers.iter().map(|transfer| first(transfer.bytes)).collect();
     let after = real.after_idle.iter().map(|after| {
