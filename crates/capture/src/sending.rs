@@ -96,7 +96,7 @@ mod tests {
     fn rounds_and_transfers_of_a_hand_made_connection() {
         // 10 ms of round trip: two packets, four, then silence and two more.
         let data = |ms: u64, start: u64| {
-            (Nanos::from_millis(ms), SimulatedPacket::Data { start: start * 1000, len: 1000 })
+            (Nanos::from_millis(ms), SimulatedPacket::Data { start: start * 1000, len: 1000, carried: 1000 })
         };
         let ack = |ms: u64, packets: u64| {
             (Nanos::from_millis(ms), SimulatedPacket::Ack { ack: packets * 1000, blocks: [(0, 0); 4] })
@@ -116,7 +116,7 @@ mod tests {
             data(400, 7),
             ack(410, 8),
         ];
-        let sending = Simulated::new(1000, 40, packets).sending();
+        let sending = Simulated::new(Source::Segments, 1000, 40, packets).sending();
         assert_eq!(sending.packets.len(), 8);
         assert_eq!((sending.begins, sending.rounds), (vec![0, 6], vec![2, 6]));
         assert_eq!(sending.retransmitted, None);

@@ -11,9 +11,12 @@ use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::{MAX_PIECES, PacketTrace};
 use crate::sending::{Sending, sending};
 use crate::side::Side;
+use crate::source::{Source, is_full};
 use crate::summary::Summary;
 use crate::tap::Tap;
 use crate::threshold::{SlowStartEnd, end_without_delay, slow_start_end};
+
+pub use crate::source::{LEAST_DATA, full_size};
 
 /// A packet at a simulated sender. Offsets count bytes of data from zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +25,10 @@ pub enum SimulatedPacket {
     Data {
         /// Offset of the first byte.
         start: u64,
-        /// Payload, bytes.
+        /// Data, bytes.
         len: u32,
+        /// Payload of TCP or UDP, bytes: of QUIC with its headers and tags.
+        carried: u32,
     },
     /// An acknowledgement arrived.
     Ack {
@@ -39,10 +44,15 @@ pub enum SimulatedPacket {
 pub struct Simulated(PacketTrace);
 
 impl Simulated {
-    /// The connection whose full segments have `mss` bytes of payload behind `header` bytes of headers. `packets` are in order of
-    /// time. Data beyond 2 GiB is left out.
-    pub fn new(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>) -> Self {
-        Self(trace(mss, header, packets))
+    /// The connection in the form of captured ones of `source`, whose full packets have `mss` bytes of data beside `header` bytes of
+    /// headers and tags. `packets` are in order of time. Data beyond 2 GiB is left out.
+    pub fn new(
+        source: Source,
+        mss: u32,
+        header: u32,
+        packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>,
+    ) -> Self {
+        Self(trace(source, mss, header, packets))
     }
 
     /// Summary statistics; `None` if no data was delivered.
@@ -76,13 +86,19 @@ impl Simulated {
     }
 }
 
-fn trace(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>) -> PacketTrace {
+fn trace(
+    source: Source,
+    mss: u32,
+    header: u32,
+    packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>,
+) -> PacketTrace {
     let end = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let (sender, receiver) = (end(1), end(2));
     let opening = |from, to, flags| TcpPacket::opening(from, to, flags, header, mss);
     let packets = packets.into_iter();
     let syn = opening(sender, receiver, Flags::SYN);
     let mut flow = Flow::new(&syn);
+    flow.source = source;
     flow.packets.reserve(packets.size_hint().0 + 2);
     for (number, packet) in [(1, syn), (2, opening(receiver, sender, Flags::SYN | Flags::ACK))] {
         // Simulated packets are never captured twice.
@@ -90,8 +106,15 @@ fn trace(mss: u32, header: u32, packets: impl IntoIterator<Item = (Nanos, Simula
     }
     for (at, packet) in packets {
         match packet {
-            SimulatedPacket::Data { start, len } if start + u64::from(len) < 1 << 31 => {
+            SimulatedPacket::Data { start, len, carried } if start + u64::from(len) < 1 << 31 => {
                 flow.add_simulated(at, Side::First, (start, len, header), (0, &[]));
+                if source != Source::Segments {
+                    flow.datagrams[Side::First as usize].push(carried);
+                    // Data that fills no datagram is the last of a write.
+                    if let Some(packet) = flow.packets.last_mut().filter(|_| !is_full(len, mss)) {
+                        packet.flags.0 |= Flags::PUSH;
+                    }
+                }
             }
             SimulatedPacket::Ack { ack, mut blocks } if ack < 1 << 31 => {
                 let mut given = 0;
@@ -119,7 +142,7 @@ mod tests {
         header: u32,
         packets: impl IntoIterator<Item = (Nanos, SimulatedPacket)>,
     ) -> Option<Summary> {
-        Simulated::new(mss, header, packets).summary()
+        Simulated::new(Source::Segments, mss, header, packets).summary()
     }
 
     const NONE: [(u64, u64); 4] = [(0, 0); 4];
@@ -129,7 +152,7 @@ mod tests {
     }
 
     fn data(ms: u64, segment: u64) -> (Nanos, SimulatedPacket) {
-        (at(ms), SimulatedPacket::Data { start: 1000 * segment, len: 1000 })
+        (at(ms), SimulatedPacket::Data { start: 1000 * segment, len: 1000, carried: 1000 })
     }
 
     fn ack(ms: u64, segments: u64, sack: Option<(u64, u64)>) -> (Nanos, SimulatedPacket) {
@@ -287,11 +310,10 @@ mod tests {
         // Offload hands each flight to the capture as one packet of 4000 bytes.
         let whole = summarise(1000, 40, eight_segments()).expect("data was delivered");
         let joined = eight_segments().into_iter().filter_map(|(at, packet)| match packet {
-            SimulatedPacket::Data { start: 2000, len } if at > Nanos::ZERO => {
-                Some((at, SimulatedPacket::Data { start: 2000, len }))
-            }
-            SimulatedPacket::Data { start, len } => {
-                (start % 4000 == 0).then_some((at, SimulatedPacket::Data { start, len: 4 * len }))
+            SimulatedPacket::Data { start: 2000, .. } if at > Nanos::ZERO => Some((at, packet)),
+            SimulatedPacket::Data { start, len, carried } => {
+                let joined = SimulatedPacket::Data { start, len: 4 * len, carried: 4 * carried };
+                (start % 4000 == 0).then_some((at, joined))
             }
             ack => Some((at, ack)),
         });

@@ -34,6 +34,18 @@ impl Source {
     }
 }
 
+/// Size of a full packet of QUIC: the largest one that three packets in a hundred reach, and three at least if there are as many. Larger ones are
+/// probes of the path's MTU. `None` of no packet.
+pub fn full_size(sizes: impl Iterator<Item = u32>) -> Option<u32> {
+    let mut sizes: Vec<u32> = sizes.collect();
+    sizes.sort_unstable_by(|one, other| other.cmp(one));
+    let place = (sizes.len() / 33).max(2).min(sizes.len().checked_sub(1)?);
+    Some(sizes[place])
+}
+
+/// Encrypted datagrams that are shorter than this carry acknowledgements and control frames only, bytes.
+pub const LEAST_DATA: u32 = 80;
+
 /// Whether a packet of this size is a full one beside others of the size `full`. Stacks begin with datagrams of 1200 bytes and probe for larger
 /// ones, up to 1472.
 pub(crate) fn is_full(size: u32, full: u32) -> bool {

@@ -110,6 +110,7 @@ mod tests {
 
     use super::*;
     use crate::simulated::{Simulated, SimulatedPacket};
+    use crate::source::Source;
 
     /// A transfer of 400 packets of 1000 bytes with a round trip of 100 ms, which begins with four and adds a packet for each acknowledgement
     /// up to the threshold. Acknowledgements from this one on come so much later, milliseconds.
@@ -118,7 +119,7 @@ mod tests {
         let mut now = Nanos::ZERO;
         for acked in 0..400 {
             while sent < 400 && sent - acked < window {
-                packets.push((now, SimulatedPacket::Data { start: 1000 * sent, len: 1000 }));
+                packets.push((now, SimulatedPacket::Data { start: 1000 * sent, len: 1000, carried: 1000 }));
                 flying.push_back(now.saturating_add(Nanos::from_millis(100)));
                 sent += 1;
             }
@@ -128,7 +129,7 @@ mod tests {
             packets.push((now, SimulatedPacket::Ack { ack: 1000 * (acked + 1), blocks: [(0, 0); 4] }));
             window = threshold.min(window + 1);
         }
-        Simulated::new(1000, 40, packets)
+        Simulated::new(Source::Segments, 1000, 40, packets)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! tests of `compare` (`tests/recognition.rs`).
 
 use firstflight_capture::summary::{NAMES, Summary};
-use firstflight_capture::{Aggregates, FirstRoundTrip, weighted_quantile};
+use firstflight_capture::{Aggregates, FirstRoundTrip, Source, weighted_quantile};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_document::quantity::Amount;
 use firstflight_net::lanes::{Lanes, LanesConfig};
@@ -57,7 +57,7 @@ impl Made<'_> {
         if reorders {
             reordering::add(&mut scenario, values);
         }
-        let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
+        let transfer = Transfer { bytes, acked: bytes, source: Source::Segments, longest: limits::RUN };
         let seen = run(&Simulator, scenario, &sender, &transfer, seed).expect("the transfer ran");
         let summary = seen.summary().expect("data was delivered");
         let end = seen.unexplained_end();

@@ -1,13 +1,14 @@
 //! Re-run of a captured connection on a candidate path, and its summary.
 
-use firstflight_capture::SlowStartEnd;
 use firstflight_capture::simulated::Simulated;
 use firstflight_capture::summary::Summary;
+use firstflight_capture::{SlowStartEnd, Source};
 use firstflight_contract::Nanos;
 use firstflight_random::Dist;
 use firstflight_scenario::{Candidate, Scenario, Start, limits};
 
 use firstflight_hosts::host::{Host, Observe};
+use firstflight_hosts::trace::capture::Wanted;
 
 /// A transfer to run again.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,8 @@ pub(super) struct Transfer {
     pub(super) bytes: u64,
     /// Bytes that the capture shows acknowledged.
     pub(super) acked: u64,
+    /// Source of the captured packets.
+    pub(super) source: Source,
     /// Time after which the run ends. A transfer that takes much longer than the captured one does not resemble it, and
     /// beside other traffic it might last for hours.
     pub(super) longest: Nanos,
@@ -43,17 +46,17 @@ pub(super) fn run(
     seed: u64,
 ) -> Option<Simulated> {
     let flow = &mut scenario.flows[0];
-    let header = flow.profile.stack().header;
     sender.apply(flow, scenario.packet.payload(flow.profile), 1);
     flow.size = Some(Dist::Fixed(transfer.bytes.max(1)));
     let Start::At(begin) = flow.start else { unreachable!("a path sets the time of the transfer") };
     scenario.duration = Some(begin.saturating_add(transfer.longest).min(limits::RUN));
     let (grid, memory) = (limits::TIME, u64::MAX);
-    let observe = Observe { capture: Some(transfer.acked), grid, memory, ..Observe::default() };
+    let wanted = Wanted { acked: transfer.acked, source: transfer.source };
+    let observe = Observe { capture: Some(wanted), grid, memory, ..Observe::default() };
     let run = host.run(&scenario, seed, &observe).ok()?;
     let finished = run.result.flows[0].completion_s.is_some();
     let capture = run.capture?;
-    (capture.whole || finished).then(|| Simulated::new(capture.mss, header, capture.packets))
+    (capture.whole || finished).then(|| capture.into_simulated())
 }
 
 #[cfg(test)]
@@ -80,7 +83,7 @@ mod tests {
         scenario.flows.push(FlowGroup { name: "other".into(), size: None, ..transfer });
         let scheme = Candidate::parse("slow-start+reno").expect("a scheme");
         let run = |acked, longest| {
-            let transfer = Transfer { bytes: 300_000, acked, longest };
+            let transfer = Transfer { bytes: 300_000, acked, source: Source::Segments, longest };
             rerun(&Simulator, scenario.clone(), &scheme, &transfer, 1)
         };
         let hour = run(300_000, Nanos::from_secs(3600)).expect("it ends within an hour");
@@ -108,12 +111,16 @@ mod tests {
         (PathKind::ThinnedReturn, &[12e6, 0.04, 15.0, 4.0]),
     ];
 
+    fn segments(acked: u64) -> Wanted {
+        Wanted { acked, source: Source::Segments }
+    }
+
     /// The sender's packets by an event for each hop, in order of time, until every finite flow has ended.
     fn recorded(scenario: &Scenario, acked: u64, seed: u64) -> (Capture, bool) {
         let observe = Observe { packets: true, until_finished: true, memory: u64::MAX, ..Observe::default() };
         let run = Simulator.run(scenario, seed, &observe).expect("a run");
         let recording = run.recording.expect("a recording");
-        (Capture::of(&recording.flows[0], acked), run.result.flows[0].completion_s.is_some())
+        (Capture::of(&recording.flows[0], 52, segments(acked)), run.result.flows[0].completion_s.is_some())
     }
 
     #[test]
@@ -138,7 +145,7 @@ mod tests {
                             unreachable!("it begins at a time")
                         };
                         scenario.duration = Some(begin.saturating_add(Nanos::from_millis(longest)));
-                        let (memory, capture) = (u64::MAX, Some(acked));
+                        let (memory, capture) = (u64::MAX, Some(segments(acked)));
                         let observe = Observe { capture, memory, ..Observe::default() };
                         let run = Simulator.run(&scenario, seed, &observe).expect("a run");
                         let finished = run.result.flows[0].completion_s.is_some();
@@ -146,7 +153,7 @@ mod tests {
                         let (expected, expected_finished) = recorded(&scenario, acked, seed);
                         assert_eq!(own, expected, "{kind:?} {scheme} {acked}");
                         assert_eq!(own.whole || finished, expected.whole || expected_finished);
-                        let summary = |of: &Capture| Simulated::new(of.mss, 52, of.packets.clone()).summary();
+                        let summary = |of: &Capture| of.clone().into_simulated().summary();
                         assert_eq!(summary(&own), summary(&expected));
                         let retransmits = summary(&own).is_some_and(|own| own.get("retransmissions") > 0.0);
                         (whole, part) = (whole + u32::from(own.whole), part + u32::from(!own.whole));

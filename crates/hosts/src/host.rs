@@ -10,7 +10,7 @@ use firstflight_scenario::Scenario;
 
 use crate::memory::{self, Estimate};
 use crate::progress::Halt;
-use crate::trace::capture::Capture;
+use crate::trace::capture::{Capture, Wanted};
 use crate::trace::record::Recording;
 use firstflight_results::{FlowResult, RunResult, SampleRow, Series, StartupExit};
 
@@ -105,9 +105,9 @@ pub struct Observe {
     pub until_finished: bool,
     /// Whether every packet and register of every flow is recorded, some 150 bytes a packet.
     pub packets: bool,
-    /// Bytes of the first flow whose acknowledgement ends the capture of this flow at its sender; `None` captures nothing. The run
+    /// Capture of the first flow at its sender; `None` captures nothing. The run
     /// may end with the capture, and its result is then that of a part: for those who ask for nothing else.
-    pub capture: Option<u64>,
+    pub capture: Option<Wanted>,
     /// Limit of the memory of the run, bytes. It decides whether the run is made, and changes no result.
     pub memory: u64,
 }

@@ -187,7 +187,7 @@ fn run(
     let observed = observed.then(|| simulate_observed(network, Mode::PerHop, ((packets, flow), samples)));
     // A capture needs one sender alone, whose events are in order of time in either mode.
     let scheme = built.scheme.first().map_or("", String::as_str);
-    let captured = observe.capture.and_then(|acked| capture(network, scheme, acked));
+    let captured = observe.capture.and_then(|wanted| capture(network, scheme, wanted));
     let (part, capture) = captured.map_or((None, None), |(outcome, capture)| (Some(outcome), Some(capture)));
     let (outcome, ((packets, flow), samples)) = match observed {
         Some(observed) => observed,

@@ -41,18 +41,16 @@ pub(crate) struct Captured {
 
 impl Captured {
     pub(crate) fn of(connection: &Connection) -> Option<Self> {
-        let quic = connection.source.transport() == "quic";
-        let own =
-            Self::sent(&connection.sending(), connection.shortest_rtt()?, connection.observed.mss, quic)?;
-        Some(Self { shows_probes: connection.source == Source::Datagrams, ..own })
+        let (rtt, payload) = (connection.shortest_rtt()?, connection.observed.mss);
+        Self::sent(&connection.sending(), rtt, payload, connection.source)
     }
 
     /// The sender of these packets, whose full ones have this payload; `rtt` is its shortest round trip.
-    pub(crate) fn sent(sending: &Sending, rtt: Nanos, payload: u32, quic: bool) -> Option<Self> {
+    pub(crate) fn sent(sending: &Sending, rtt: Nanos, payload: u32, source: Source) -> Option<Self> {
         /// Bytes of a transfer that are compared: nearly every start ends before.
         const MOST: u64 = 16_000_000;
         let mut curves = Curve::all(sending, payload);
-        let sizes = if quic { Sizes::of(sending, rtt) } else { None };
+        let sizes = if source == Source::Segments { None } else { Sizes::of(sending, rtt) };
         let first = curves.first().filter(|first| first.shows_a_flight())?;
         let bytes = first.bytes();
         // The window of a second transfer depends on what was lost in the first one.
@@ -62,8 +60,8 @@ impl Captured {
         curves.truncate(2);
         let silence = curves.get(1).map(|second| second.silence_after(&curves[0], rtt));
         let acked = if bytes > MOST { MOST } else { u64::MAX };
-        let transfers = Transfers { bytes, acked, silence };
-        Some(Self { curves, sizes, rtt, payload, transfers, shows_probes: quic })
+        let transfers = Transfers { bytes, acked, source, silence };
+        Some(Self { curves, sizes, rtt, payload, transfers, shows_probes: source == Source::Datagrams })
     }
 
     /// Logarithm of the likelihood of a simulated sender, against that of none, and the mean difference of their times in round trips.

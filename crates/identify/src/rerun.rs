@@ -1,10 +1,10 @@
 //! The captured transfers by another sender, in the simulator.
 
-use firstflight_capture::simulated::Simulated;
-use firstflight_capture::{PathEstimate, Sending};
+use firstflight_capture::{PathEstimate, Sending, Source};
 use firstflight_contract::Nanos;
 use firstflight_document::quantity::Amount;
 use firstflight_hosts::host::{Host, Observe};
+use firstflight_hosts::trace::capture::Wanted;
 use firstflight_scenario::build::{self, Flow, Packet, Rounds};
 use firstflight_scenario::{Limit, Scenario};
 
@@ -18,6 +18,8 @@ pub(crate) struct Transfers {
     pub(crate) bytes: u64,
     /// Bytes whose acknowledgement ends the run.
     pub(crate) acked: u64,
+    /// Source of the captured packets.
+    pub(crate) source: Source,
     /// Silence between the first and the second one.
     pub(crate) silence: Option<Nanos>,
 }
@@ -54,8 +56,8 @@ pub(crate) fn rerun(
         scenario.flows[0].receive_as(receiver.label());
     }
     scenario.duration = Some(Nanos::from_secs(120));
-    let observe = Observe { capture: Some(transfers.acked), memory: u64::MAX, ..Observe::default() };
+    let wanted = Wanted { acked: transfers.acked, source: transfers.source };
+    let observe = Observe { capture: Some(wanted), memory: u64::MAX, ..Observe::default() };
     let run = host.run(&scenario, seed, &observe).ok()?;
-    let capture = run.capture?;
-    Some(Simulated::new(capture.mss, stack.header, capture.packets).sending())
+    Some(run.capture?.into_simulated().sending())
 }

@@ -1,7 +1,7 @@
 //! Senders that the simulator made on other paths than those that are tried, with the delays of hosts, are identified; those whose stack is left
 //! out are unknown.
 
-use firstflight_capture::{Estimate, Inferred, PathEstimate, Sending, Unknown};
+use firstflight_capture::{Estimate, Inferred, PathEstimate, Sending, Source, Unknown};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_hosts::simulator::Simulator;
 use firstflight_random::Stream;
@@ -65,11 +65,11 @@ fn path((rate, rtt, buffer, loss): (u64, u64, u64, f64)) -> Path {
 
 /// The stacks that are found among `tried` for a transfer of `sender`.
 fn found(sender: &Sender, path: &Path, tried: &[Sender], silence: Option<Nanos>) -> Identified {
-    let transfers = Transfers { bytes: BYTES, acked: u64::MAX, silence };
     let quic = sender.profile.stack().is_quic();
+    let (source, payload) = if quic { (Source::Datagrams, 1200) } else { (Source::Segments, 1448) };
+    let transfers = Transfers { bytes: BYTES, acked: u64::MAX, source, silence };
     let sending = made(sender, path, &transfers);
-    let captured =
-        Captured::sent(&sending, path.rtt, if quic { 1200 } else { 1448 }, quic).expect("a transfer");
+    let captured = Captured::sent(&sending, path.rtt, payload, source).expect("a transfer");
     let estimates = estimates(path);
     weigh(&Simulator, &captured, &estimates, tried, &paths(&estimates, path.rtt, 12, 1), 1)
 }
@@ -159,7 +159,8 @@ fn several_connections_of_one_sender_multiply_their_likelihoods() {
 fn a_long_transfer_is_run_again_up_to_the_bytes_that_are_compared() {
     let made_on = path(MADE[0]);
     let sender = &senders(false, None)[0];
-    let transfers = Transfers { bytes: 60_000_000, acked: 2_000_000, silence: None };
+    let transfers =
+        Transfers { bytes: 60_000_000, acked: 2_000_000, source: Source::Segments, silence: None };
     let sent: u64 =
         made(sender, &made_on, &transfers).packets.iter().map(|packet| u64::from(packet.bytes)).sum();
     // The path holds 35 Mbit/s x 45 ms and a buffer of 120 packets, 0.4 MB in all.

@@ -165,7 +165,8 @@ impl<O: Observer> Port for FlowPort<'_, '_, O> {
         let leg = self.wire.leg(self.leg);
         let mut content = Content { seq: segment.number, low: u64::from(size) | flags, high };
         if O::ON {
-            self.wire.observer.sent(now, Seen::data(leg.flow, segment.number, content.low), retransmission);
+            let seen = Seen { payload: segment.data, ..Seen::data(leg.flow, segment.number, content.low) };
+            self.wire.observer.sent(now, seen, retransmission);
         }
         self.wire.carry(now, leg, size, &mut content);
     }

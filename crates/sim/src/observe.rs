@@ -13,6 +13,8 @@ pub struct Seen {
     pub seq: u32,
     /// Size on the wire, bytes.
     pub size: u32,
+    /// Data segment that leaves its sender: data of the application in it, bytes. Zero everywhere else.
+    pub payload: u32,
     /// Kind of packet.
     pub kind: Kind,
     /// Flags at this point of the path: [`packet::ECT`] and the flags after it.
@@ -34,13 +36,14 @@ impl Seen {
         let size = (low & packet::SIZE_MASK) as u32;
         let control = packet::control(!packet::carries_data(low));
         let flags = low & (packet::FLAGS | packet::DROPPABLE) | control;
-        Self { flow, seq, size, kind: Kind::Data, flags, blocks: Blocks::default(), offered: 0 }
+        let blocks = Blocks::default();
+        Self { flow, seq, size, payload: 0, kind: Kind::Data, flags, blocks, offered: 0 }
     }
 
     /// ACK with the two words that hold its SACK blocks.
     pub(crate) fn ack(flow: u32, seq: u32, size: u32, (low, high): (u64, u64)) -> Self {
         let blocks = packet::unpack_blocks(seq, low, high);
-        Self { flow, seq, size, kind: Kind::Ack, flags: low & packet::FLAGS, blocks, offered: 0 }
+        Self { flow, seq, size, payload: 0, kind: Kind::Ack, flags: low & packet::FLAGS, blocks, offered: 0 }
     }
 
     /// Datagram of this UDP source.
@@ -49,6 +52,7 @@ impl Seen {
             flow: source,
             seq: u32::MAX,
             size,
+            payload: 0,
             kind: Kind::Udp,
             flags: 0,
             blocks: Blocks::default(),

@@ -23,7 +23,7 @@ use crate::opening::Opening;
 use crate::packet::{Flags, TcpPacket};
 use crate::registers::Registers;
 use crate::side::Side;
-use crate::source::{Source, is_full};
+use crate::source::{Source, full_size, is_full};
 use crate::tap::Tap;
 use crate::vantage::Vantage;
 use scoreboard::Scoreboard;
@@ -115,7 +115,7 @@ impl Recorded {
         let [client, server] =
             [Side::First, Side::Second].map(|side| self.sizes(side).map(u64::from).sum::<u64>());
         let sender = if client >= server { Side::First } else { Side::Second };
-        let full = full(self.sizes(sender))?;
+        let full = full_size(self.sizes(sender))?;
         let header = OVERHEAD + self.ids[sender as usize];
         let mss = full.saturating_sub(header).max(1);
         let mut flow = self.begin(mss);
@@ -218,12 +218,3 @@ impl Recorded {
 
 /// Bytes of a datagram that only acknowledges, without IP and UDP headers.
 const PURE: u32 = 32;
-
-/// Size of a full packet: the largest one that three packets in a hundred reach, and three at least if there are as many. Larger ones are
-/// probes of the path's MTU.
-fn full(sizes: impl Iterator<Item = u32> + Clone) -> Option<u32> {
-    let mut sizes: Vec<u32> = sizes.collect();
-    sizes.sort_unstable_by(|one, other| other.cmp(one));
-    let place = (sizes.len() / 33).max(2).min(sizes.len().checked_sub(1)?);
-    Some(sizes[place])
-}

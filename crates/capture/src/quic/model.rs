@@ -12,6 +12,7 @@ use firstflight_contract::Nanos;
 use super::{Event, is_full};
 use crate::opening::Datagram;
 use crate::side::Side;
+use crate::source::LEAST_DATA;
 
 /// Datagrams with data, those that answer them, and what each answer acknowledges.
 pub(super) struct Model {
@@ -24,8 +25,6 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Datagrams that are shorter than this carry acknowledgements and control frames only.
-    const LEAST_DATA: u32 = 80;
     /// Datagrams that are longer than this are requests or probes of the path's MTU.
     const MOST_ANSWER: u32 = 600;
     /// Shortest silence that shows that everything was acknowledged.
@@ -33,7 +32,7 @@ impl Model {
 
     pub(super) fn of(datagrams: &[Datagram], is_data: impl Fn(&Datagram) -> bool, far: Nanos) -> Self {
         let short = || datagrams.iter().filter(|one| !one.long);
-        let sized = || short().filter(|one| is_data(one) && one.size >= Self::LEAST_DATA);
+        let sized = || short().filter(|one| is_data(one) && one.size >= LEAST_DATA);
         let full = sized().map(|one| one.size).max().unwrap_or(0);
         // Tickets and settings precede the first full datagram.
         let begin = sized().position(|one| is_full(one.size, full.min(1200))).unwrap_or(0);

@@ -1,6 +1,7 @@
 //! The shares of the kinds are calibrated: among the cases in which a kind has a share of 30 %, it is the true one in 30 %, to two
 //! percentage points more than chance gives. The rules know the queue only by round trips, so that no share is exactly right.
 
+use firstflight_capture::Source;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_document::quantity::Amount;
 use firstflight_random::Stream;
@@ -44,7 +45,7 @@ fn shares(kind: PathKind, seed: u64) -> Option<([f64; 4], usize)> {
     let scheme = ["hystart-linux+cubic", "slow-start+reno", "bbr"][(stream.unit() * 3.0) as usize];
     let values = drawn_path(kind, &mut stream);
     let scheme = Candidate::parse(scheme).expect("a scheme");
-    let transfer = Transfer { bytes, acked: bytes, longest: limits::RUN };
+    let transfer = Transfer { bytes, acked: bytes, source: Source::Segments, longest: limits::RUN };
     let seen = run(
         &Simulator,
         kind.model().scenario(&values, &base, Some(Nanos::ZERO), seed),

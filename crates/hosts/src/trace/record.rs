@@ -34,8 +34,10 @@ pub struct FlowRecording {
     pub name: String,
     /// Chain of schemes.
     pub scheme: String,
-    /// Payload of a full segment, bytes.
+    /// Payload of a full segment, bytes; of QUIC the UDP payload of its first datagrams.
     pub mss: u32,
+    /// Bytes of a full datagram of QUIC behind the UDP header that carry no data. Zero of TCP.
+    pub overhead: u32,
     /// Whether the connection begins with a handshake.
     pub handshake: bool,
     /// Whether the receiver sends selective ACKs.
@@ -48,8 +50,45 @@ pub struct FlowRecording {
     pub window: u64,
     /// Events at the sender, in order of time, nanoseconds.
     pub events: Vec<(u64, Event)>,
-    /// Segments that are not full, and the payload bytes missing up to the end of each.
-    short: Vec<(u32, u64)>,
+    /// Data of the segments.
+    sizes: Sizes,
+}
+
+/// Data of the segments of a connection, bytes: runs of segments of one size.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sizes {
+    /// First segment, the offset of its data, and the size of it and of those behind it up to the next run.
+    runs: Vec<(u32, u64, u32)>,
+}
+
+impl Sizes {
+    /// All segments have `full` bytes.
+    pub(super) fn new(full: u32) -> Self {
+        Self { runs: vec![(0, 0, full)] }
+    }
+
+    fn run_at(&self, segment: u32) -> (u32, u64, u32) {
+        self.runs[self.runs.partition_point(|run| run.0 <= segment) - 1]
+    }
+
+    /// Data before `segment`.
+    pub(super) fn offset(&self, segment: u32) -> u64 {
+        let (first, offset, each) = self.run_at(segment);
+        offset + u64::from(segment - first) * u64::from(each)
+    }
+
+    /// `segment` and those behind it have `data` bytes, until another size is noted. Segments come in the order of their numbers.
+    pub(super) fn note(&mut self, segment: u32, data: u32) {
+        let (first, _, each) = self.run_at(segment);
+        if data == each {
+            return;
+        }
+        let run = (segment, self.offset(segment), data);
+        match self.runs.last_mut() {
+            Some(last) if first == segment => *last = run,
+            _ => self.runs.push(run),
+        }
+    }
 }
 
 /// An event at a sender. Times are nanoseconds.
@@ -89,12 +128,14 @@ pub enum Event {
 }
 
 /// A data segment sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Data {
     /// Number of the segment.
     pub segment: u32,
-    /// Payload, bytes.
+    /// Data of the application, bytes. A datagram of QUIC without data, such as a probe of the path MTU, has none.
     pub payload: u32,
+    /// Payload of TCP or UDP, bytes: of QUIC with its headers and tags.
+    pub carried: u32,
     /// Whether this is a retransmission.
     pub retransmission: bool,
     /// Whether the application has no more data for now.
@@ -149,27 +190,25 @@ impl FlowRecording {
             name: config.name.clone(),
             scheme: scheme.into(),
             mss: stack.mss,
+            overhead: stack.rules.datagrams.map_or(0, |datagrams| datagrams.usual_overhead()),
             handshake: stack.handshake,
             sack: stack.recovery.is_selective(),
             timestamps: stack.rules.timestamps,
             ecn: stack.ecn,
             window: u64::from(stack.receive_window.largest()) * u64::from(stack.mss),
             events: vec![],
-            short: vec![],
+            sizes: Sizes::new(stack.mss),
         }
     }
 
-    /// Payload bytes before `segment`, which is at most one past the highest segment sent.
+    /// Data before `segment`, which is at most one past the highest segment sent, bytes.
     pub fn offset(&self, segment: u32) -> u64 {
-        let before = self.short.partition_point(|&(short, _)| short < segment);
-        let missing = before.checked_sub(1).map_or(0, |last| self.short[last].1);
-        u64::from(segment) * u64::from(self.mss) - missing
+        self.sizes.offset(segment)
     }
 
-    /// Records the payload of a segment that is not full; such segments come in the order of their numbers.
-    pub fn note_size(&mut self, segment: u32, payload: u32) {
-        let missing = self.short.last().map_or(0, |&(_, missing)| missing);
-        self.short.push((segment, missing + u64::from(self.mss - payload)));
+    /// Records the data of a segment that leaves for the first time, bytes. Segments come in the order of their numbers.
+    pub fn note_size(&mut self, segment: u32, data: u32) {
+        self.sizes.note(segment, data);
     }
 }
 
@@ -237,17 +276,15 @@ impl Watched {
         if packet.seq == SYN {
             return self.push(at, Event::Syn);
         }
-        let payload = packet.size - self.header;
         if packet.seq >= self.highest {
             self.highest = packet.seq + 1;
-            if payload < self.recording.mss {
-                self.recording.note_size(packet.seq, payload);
-            }
+            self.recording.note_size(packet.seq, packet.payload);
         }
         let has = |flag: u64| packet.flags & flag != 0;
         let data = Data {
             segment: packet.seq,
-            payload,
+            payload: packet.payload,
+            carried: packet.size - self.header,
             retransmission,
             push: has(packet::PUSH_SYN),
             ecn_capable: has(packet::ECT),
@@ -438,8 +475,12 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn recorded(path: &str, flow: &str) -> FlowRecording {
+        recorded_with("1000 B", path, flow)
+    }
+
+    fn recorded_with(size: &str, path: &str, flow: &str) -> FlowRecording {
         let text =
-            format!("[path]\nrtt = \"100 ms\"\n{path}\n[packet]\nsize = \"1000 B\"\n[[flow]]\n{flow}\n");
+            format!("[path]\nrtt = \"100 ms\"\n{path}\n[packet]\nsize = \"{size}\"\n[[flow]]\n{flow}\n");
         let loaded = parse(&text, "test.toml").expect("a valid scenario");
         let built = build(&loaded.scenario, 1, Nanos::from_secs(1)).expect("the simulator can run it");
         let recorder = PacketRecorder::of(&built.network, &built.scheme, u64::MAX);
@@ -466,7 +507,9 @@ mod tests {
         // All three leave at once; the last carries 2000 - 2 x 960 = 80 bytes.
         let data = |segment, payload, push| {
             let (retransmission, ecn_capable, reduced, echo) = (false, false, false, opened / 2);
-            (opened, Event::Data(Data { segment, payload, retransmission, push, ecn_capable, reduced, echo }))
+            let carried = payload;
+            let data = Data { segment, payload, carried, retransmission, push, ecn_capable, reduced, echo };
+            (opened, Event::Data(data))
         };
         let sent = events(|event| matches!(event, Event::Data(_)));
         assert_eq!(sent, [data(0, 960, false), data(1, 960, false), data(2, 80, true)]);
@@ -487,6 +530,37 @@ mod tests {
         let times: Vec<u64> =
             events(|event| matches!(event, Event::Metrics(_))).iter().map(|e| e.0).collect();
         assert_eq!(times, [opened, first, first + MS]);
+    }
+
+    #[test]
+    fn growing_datagrams_cover_a_transfer_once() {
+        for (buffer, loses) in [("400 packets", false), ("3 packets", true)] {
+            let flow = recorded_with(
+                "1500 B",
+                &format!("rate = \"20 Mbit/s\"\nbuffer = \"{buffer}\""),
+                "profile = \"quinn\"\nsize = \"300 KB\"",
+            );
+            let (mut sent, mut largest, mut control, mut repeated) = (0, 0, 0, 0);
+            for (_, event) in &flow.events {
+                let Event::Data(data) = event else { continue };
+                if data.retransmission {
+                    assert!(flow.offset(data.segment) + u64::from(data.payload) <= sent);
+                    repeated += 1;
+                    continue;
+                }
+                assert_eq!(flow.offset(data.segment), sent);
+                sent += u64::from(data.payload);
+                assert!(data.payload == 0 || data.payload < data.carried);
+                (largest, control) = (largest.max(data.carried), control + u32::from(data.payload == 0));
+            }
+            let acked = flow.events.iter().filter_map(|(_, event)| match event {
+                Event::Ack(ack) => Some(flow.offset(ack.next)),
+                _ => None,
+            });
+            assert_eq!((sent, acked.max()), (300_000, Some(300_000)));
+            // quinn-proto 0.11.19 searches up to 1452 bytes by halves: its probes are datagrams without data.
+            assert_eq!((largest, control > 0, repeated > 0), (1452, true, loses));
+        }
     }
 
     #[test]

@@ -108,7 +108,9 @@ impl Host for Kernel<'_> {
         result.host = Some(self.name().into());
         result.validity = Some(validity);
         let OverTime { samples, flows } = over_time;
-        let capture = observe.capture.and_then(|acked| Some(Capture::of(flows.first()?, acked)));
+        let capture = observe.capture.and_then(|wanted| {
+            Some(Capture::of(flows.first()?, built.network.flows.first()?.header, wanted))
+        });
         let recording = observe.packets.then(|| Recording { name: "run".into(), flows });
         Ok(Run { result, flow: None, samples, recording, capture })
     }

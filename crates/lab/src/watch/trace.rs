@@ -148,15 +148,14 @@ impl Packets {
             false => {
                 let number = self.starts.len() as u32;
                 self.starts.push(from);
-                if payload < self.recording.mss {
-                    self.recording.note_size(number, payload);
-                }
+                self.recording.note_size(number, payload);
                 number
             }
         };
         let data = Data {
             segment: number,
             payload,
+            carried: payload,
             retransmission: segment.is_retransmission(),
             push: header.push,
             ecn_capable: header.ecn_capable,

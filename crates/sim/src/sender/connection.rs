@@ -183,9 +183,15 @@ where
             self.stamps.set(now, segment, una, if repeated { RETRANSMITTED } else { 0 });
         }
         if self.notes_departures() {
-            return self.leave_noted(now, Segment { number: segment, bytes }, flags, repeated, port);
+            return self.leave_noted(
+                now,
+                Segment { number: segment, bytes, data: bytes },
+                flags,
+                repeated,
+                port,
+            );
         }
-        port.transmit(now, Segment { number: segment, bytes }, (flags, 0), repeated);
+        port.transmit(now, Segment { number: segment, bytes, data: bytes }, (flags, 0), repeated);
     }
 
     #[cold]

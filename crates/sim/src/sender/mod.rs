@@ -58,8 +58,10 @@ use stack::{Recovery, Stack};
 pub struct Segment {
     /// Its number.
     pub number: u32,
-    /// Its payload, bytes.
+    /// Its payload, bytes: of QUIC that of UDP.
     pub bytes: u32,
+    /// Data of the application in it, bytes.
+    pub data: u32,
 }
 
 /// Destination of a sender's packets.

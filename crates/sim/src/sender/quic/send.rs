@@ -177,7 +177,8 @@ impl Connection<Quic> {
             }
             false => (flags, 0),
         };
-        port.transmit(now, Segment { number: segment, bytes }, words, repeated);
+        let data = if self.carries_data(segment) { self.app.segmentation().bytes(segment, 0) } else { 0 };
+        port.transmit(now, Segment { number: segment, bytes, data }, words, repeated);
         self.set_probe_timer(now);
     }
 }
