@@ -75,6 +75,8 @@ pub use crate::groups::{Group, Network};
 pub use crate::infer::{bottlenecks, infer, infer_together, weighted_quantile};
 pub use crate::observed::{Connection, FirstRoundTrip, Observed};
 pub use crate::offered::Offered;
+#[cfg(feature = "keys")]
+pub use crate::quic::KeyLog;
 pub use crate::quic::qlog::is_qlog;
 pub use crate::reader::{Capture, Counts, Next, Reader, first_packet_time};
 pub use crate::registers::Registers;

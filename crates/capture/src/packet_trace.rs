@@ -256,7 +256,7 @@ impl PacketTrace {
     pub(crate) fn is_full(&self, payload: u32) -> bool {
         match self.source {
             Source::Segments => payload >= self.mss,
-            Source::Qlog | Source::Datagrams => is_full(payload, self.mss),
+            Source::Qlog | Source::Opened | Source::Datagrams => is_full(payload, self.mss),
         }
     }
 

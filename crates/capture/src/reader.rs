@@ -14,6 +14,8 @@ use crate::error::{Error, Problem};
 use crate::flows::Duplicate;
 use crate::groups::{Group, Network};
 use crate::observed::Connection;
+#[cfg(feature = "keys")]
+use crate::quic::KeyLog;
 use crate::quic::qlog::is_json;
 use crate::quic::{Datagrams, Recorded, qlog};
 use crate::table::{Connections, Table};
@@ -106,6 +108,15 @@ pub struct Reader {
 const BETWEEN_QUESTIONS: u64 = 1 << 12;
 
 impl Reader {
+    /// A reader that opens the packets of QUIC whose secrets are in a key log.
+    #[cfg(feature = "keys")]
+    pub fn with_keys(keys: KeyLog) -> Self {
+        let mut reader = Self::default();
+        reader.datagrams.open_by(keys);
+        reader.decoder.keep_payload();
+        reader
+    }
+
     /// Reads a file, plain or compressed with gzip or zstd; `name` is its name in errors and warnings. Files are to be
     /// added in the order of their first packets ([`first_packet_time`]). `goes_on` is asked every few thousand packets:
     /// on [`Next::Stop`] the rest of the file is left out with a warning.
@@ -204,7 +215,9 @@ impl Reader {
                     None => file.timeless += 1,
                 }
             }
-            Content::Udp(packet) => self.datagrams.add(frame.at, &packet, self.table.next_number()),
+            Content::Udp(packet) => {
+                self.datagrams.add(frame.at, &packet, self.table.next_number(), self.decoder.payload());
+            }
             Content::Fragment => {}
             Content::Passed(why) => {
                 self.counts.unknown_link += u64::from(matches!(why, Passed::Link(_)));

@@ -11,6 +11,8 @@ pub enum Source {
     Segments,
     /// The qlog of one end of a QUIC connection: packets, their sizes, acknowledgements and losses.
     Qlog,
+    /// Packets of a QUIC connection in a capture that a key log opens.
+    Opened,
     /// Datagrams of an encrypted QUIC connection in a capture: their sizes and times. Acknowledgements and losses are modelled.
     Datagrams,
 }
@@ -20,7 +22,7 @@ impl Source {
     pub const fn transport(self) -> &'static str {
         match self {
             Self::Segments => "tcp",
-            Self::Qlog | Self::Datagrams => "quic",
+            Self::Qlog | Self::Opened | Self::Datagrams => "quic",
         }
     }
 
@@ -29,6 +31,7 @@ impl Source {
         match self {
             Self::Segments => "segments",
             Self::Qlog => "qlog",
+            Self::Opened => "opened",
             Self::Datagrams => "datagrams",
         }
     }

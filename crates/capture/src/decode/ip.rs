@@ -159,6 +159,10 @@ impl Decoder {
                 return content;
             }
         }
+        if self.keeps {
+            self.payload.clear();
+            self.payload.extend(body.within(outer.payload).data);
+        }
         Ok(Content::Udp(outer))
     }
 }

@@ -118,6 +118,9 @@ pub(crate) struct Decoder {
     fragments: Fragments,
     /// Time of the frame.
     at: Option<Nanos>,
+    /// Whether the captured bytes behind UDP headers are kept, and those of the latest UDP packet.
+    keeps: bool,
+    payload: Vec<u8>,
 }
 
 impl Decoder {
@@ -134,6 +137,17 @@ impl Decoder {
         let content =
             link::strip(link_type, part).and_then(|(inner, part)| self.follow(inner, part, Route::default()));
         content.unwrap_or_else(Content::Passed)
+    }
+
+    /// Keeps the captured bytes behind UDP headers.
+    #[cfg(feature = "keys")]
+    pub(crate) fn keep_payload(&mut self) {
+        self.keeps = true;
+    }
+
+    /// The captured bytes behind the header of the latest UDP packet, if they are kept.
+    pub(crate) fn payload(&self) -> &[u8] {
+        &self.payload
     }
 
     /// Begins the file with this number.

@@ -212,7 +212,7 @@ impl Walk {
             new: end > known,
             short: match self.trace.source {
                 Source::Segments => !packet.payload.is_multiple_of(self.trace.mss),
-                Source::Qlog | Source::Datagrams => packet.flags.has(Flags::PUSH),
+                Source::Qlog | Source::Opened | Source::Datagrams => packet.flags.has(Flags::PUSH),
             },
             acks_before: self.trace.acks.len() as u32,
         });

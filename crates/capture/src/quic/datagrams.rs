@@ -10,6 +10,11 @@ use super::model::Model;
 use super::offload::split;
 use super::spin::shortest_spin;
 use super::{Recorded, Source};
+#[cfg(feature = "keys")]
+use super::{
+    KeyLog,
+    keys::{Captured, Opened},
+};
 use crate::opening::{Datagram, Id, Opening};
 use crate::packet::UdpPacket;
 use crate::side::{Side, key};
@@ -34,6 +39,9 @@ pub(crate) struct Datagrams {
     candidates: Candidates,
     /// Packets without a time.
     timeless: u64,
+    /// Secrets that open packets.
+    #[cfg(feature = "keys")]
+    keys: Option<KeyLog>,
 }
 
 /// A connection of QUIC, as far as it was captured.
@@ -48,6 +56,9 @@ struct Seen {
     /// Connection ID to which the client sent its first packet.
     original: Id,
     first: u32,
+    /// What a key log opens.
+    #[cfg(feature = "keys")]
+    opened: Option<Box<Opened>>,
 }
 
 /// Packets of the handshake seen so far.
@@ -60,8 +71,15 @@ enum Stage {
 }
 
 impl Datagrams {
-    /// Counts a packet, the one with this `number` in the order of the files, and keeps it if it belongs to a connection of QUIC.
-    pub(crate) fn add(&mut self, at: Option<Nanos>, packet: &UdpPacket, number: u32) {
+    /// Opens packets by these secrets.
+    #[cfg(feature = "keys")]
+    pub(crate) fn open_by(&mut self, keys: KeyLog) {
+        self.keys = Some(keys);
+    }
+
+    /// Counts a packet, the one with this `number` in the order of the files, and keeps it if it belongs to a connection of QUIC. `bytes`
+    /// are those behind its UDP header that were captured, if the decoder keeps them.
+    pub(crate) fn add(&mut self, at: Option<Nanos>, packet: &UdpPacket, number: u32, bytes: &[u8]) {
         self.packets += 1;
         let ends = key(packet.from, packet.to);
         let known = self.flows.contains_key(&ends);
@@ -70,16 +88,18 @@ impl Datagrams {
             return;
         }
         if known || packet.header.long || https {
-            self.keep(at, packet, number);
+            self.keep(at, packet, number, bytes);
             return;
         }
+        // These show no handshake, so that no key log names them.
         for (at, packet, number) in self.candidates.add(ends, at, packet, number) {
-            self.keep(at, &packet, number);
+            self.keep(at, &packet, number, &[]);
         }
     }
 
     /// Keeps a packet of QUIC.
-    fn keep(&mut self, at: Option<Nanos>, packet: &UdpPacket, number: u32) {
+    #[cfg_attr(not(feature = "keys"), allow(unused_variables, reason = "only keys open packets"))]
+    fn keep(&mut self, at: Option<Nanos>, packet: &UdpPacket, number: u32, bytes: &[u8]) {
         /// Datagrams looked back at for a copy.
         const LOOK_BACK: usize = 8;
         let ends = key(packet.from, packet.to);
@@ -113,6 +133,12 @@ impl Datagrams {
             return;
         }
         seen.open(at, packet, from_client);
+        #[cfg(feature = "keys")]
+        if let Some(log) = &self.keys {
+            let id_len = seen.ids[usize::from(from_client)].map(Id::len);
+            let captured = Captured { at, from_client, bytes, size: packet.payload, id_len };
+            seen.opened.get_or_insert_default().datagram(log, captured);
+        }
         seen.datagrams.push(datagram);
         self.kept += 1;
     }
@@ -135,6 +161,16 @@ impl Datagrams {
         for mut seen in self.flows.into_values().flatten() {
             let name = format!("{} - {}", seen.client, seen.server);
             offloaded += split(&mut seen.datagrams);
+            #[cfg(feature = "keys")]
+            match seen.opened_record() {
+                Some(Ok((one, sentences))) => {
+                    warnings.extend(sentences.into_iter().map(|sentence| format!("{name}: {sentence}")));
+                    recorded.push(one);
+                    continue;
+                }
+                Some(Err(why)) => warnings.push(format!("{name}: {why}; its acknowledgements are modelled")),
+                None => {}
+            }
             match seen.record() {
                 Ok(one) => recorded.push(one),
                 Err(why) => unusable.push(format!("{name}: {why}")),
@@ -144,11 +180,12 @@ impl Datagrams {
             1 => "one connection".to_owned(),
             count => format!("{count} connections"),
         };
-        if !recorded.is_empty() {
+        let modelled = recorded.iter().filter(|one| one.source == Source::Datagrams).count();
+        if modelled > 0 {
             warnings.push(format!(
                 "{} of QUIC: the acknowledgements are encrypted and are modelled from sizes and times; which packets were lost or \
-                 retransmitted is not known, so that ranges are wider; a qlog of the sender shows it",
-                connections(recorded.len())
+                 retransmitted is not known, so that ranges are wider; a qlog of the sender shows it, or a key log",
+                connections(modelled)
             ));
         }
         if let Some(first) = unusable.first() {
@@ -194,6 +231,8 @@ impl Seen {
             ids: [None; 2],
             original: packet.header.to,
             first,
+            #[cfg(feature = "keys")]
+            opened: None,
         }
     }
 
@@ -223,6 +262,50 @@ impl Seen {
             }
             (stage, _) => stage,
         };
+    }
+
+    /// The connection as a key log opens it, with sentences about packets that are left out; `None` without a key log.
+    ///
+    /// # Errors
+    /// A sentence, if it is not opened.
+    #[cfg(feature = "keys")]
+    fn opened_record(&mut self) -> Option<Result<(Recorded, Vec<String>), String>> {
+        let opened = self.opened.take()?;
+        let sentences = match opened.finish() {
+            Ok(sentences) => sentences,
+            Err(why) => return Some(Err(why)),
+        };
+        let Opened { mut events, ranges, .. } = *opened;
+        events.sort_by_key(|(at, ..)| *at);
+        self.datagrams.sort_by_key(|one| one.at);
+        let opening = match self.opening {
+            Stage::Confirmed(opening) => Some(self.without_keys(opening, [])),
+            _ => None,
+        };
+        // Data that was lost before the point of capture is missing near the receiver.
+        let near_client = opening.is_some_and(|opening| {
+            opening.answered.saturating_sub(opening.opened) > opening.confirmed.saturating_sub(opening.answered)
+        });
+        let arrives = if near_client { Side::Second } else { Side::First };
+        let recorded = Recorded {
+            client: self.client,
+            server: self.server,
+            source: Source::Opened,
+            opening,
+            ids: self.id_lengths(),
+            events,
+            ranges,
+            first: self.first,
+            open: 0.0,
+            arrives: Some(arrives),
+            registers: None,
+        };
+        Some(Ok((recorded, sentences)))
+    }
+
+    /// Lengths of the connection IDs in the packets of the client and of the server.
+    fn id_lengths(&self) -> [u32; 2] {
+        [1, 0].map(|of: usize| self.ids[of].map_or(8, Id::len))
     }
 
     /// The connection with modelled acknowledgements.
@@ -262,12 +345,16 @@ impl Seen {
         if model.data.is_empty() || model.answers.is_empty() {
             return Err("this connection of QUIC carried no data behind its handshake; it is left out");
         }
+        let answers = model.requests.iter().filter_map(|request| {
+            let place = model.data.partition_point(|one| one.at <= request.at);
+            Some(model.data.get(place)?.at.saturating_sub(request.at))
+        });
         let opening = opening.map(|opening| match sender {
-            Side::Second => self.without_keys(opening, &model),
+            Side::Second => self.without_keys(opening, answers),
             Side::First => opening,
         });
         let (events, ranges, lost) = model.events(sender);
-        let ids = [1, 0].map(|of: usize| self.ids[of].map_or(8, Id::len));
+        let ids = self.id_lengths();
         let Self { client, server, first, .. } = self;
         let open = LEAST_OPEN + LOST_OPEN * lost as f64 / model.data.len() as f64;
         Ok(Recorded {
@@ -287,19 +374,15 @@ impl Seen {
 }
 
 impl Seen {
-    /// The handshake, without the time that the server took for keys before its answer: it answers the end of the handshake, or a request, in the time
-    /// from the point of capture to it and back.
-    fn without_keys(&self, opening: Opening, model: &Model) -> Opening {
+    /// The handshake, without the time that the server took for keys before its answer: it answers the end of the handshake, or a request after one of
+    /// these times, in the time from the point of capture to it and back.
+    fn without_keys(&self, opening: Opening, answers: impl IntoIterator<Item = Nanos>) -> Opening {
         let from_server = |one: &&Datagram| !one.from_client;
         let behind = |at: Nanos| {
             let place = self.datagrams.partition_point(|one| one.at <= at);
             Some(self.datagrams[place..].iter().find(from_server)?.at.saturating_sub(at))
         };
-        let answers = model.requests.iter().filter_map(|request| {
-            let place = model.data.partition_point(|one| one.at <= request.at);
-            Some(model.data.get(place)?.at.saturating_sub(request.at))
-        });
-        let near = answers.chain(behind(opening.confirmed)).min().unwrap_or(Nanos::NEVER);
+        let near = answers.into_iter().chain(behind(opening.confirmed)).min().unwrap_or(Nanos::NEVER);
         Opening { opened: opening.opened.max(opening.answered.saturating_sub(near)), ..opening }
     }
 }

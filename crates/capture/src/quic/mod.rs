@@ -7,6 +7,9 @@
 
 mod behaviour;
 mod datagrams;
+mod flow_control;
+#[cfg(feature = "keys")]
+mod keys;
 mod model;
 mod offload;
 pub(crate) mod qlog;
@@ -30,6 +33,8 @@ use scoreboard::Scoreboard;
 use windows::Windows;
 
 pub(crate) use datagrams::Datagrams;
+#[cfg(feature = "keys")]
+pub use keys::KeyLog;
 
 /// Maximum number of events of one connection that are kept.
 pub(crate) const MAX_EVENTS: usize = 1 << 20;

@@ -4,9 +4,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use firstflight_contract::Nanos;
 
+use super::super::flow_control::Credit;
 use super::super::{Event, MAX_EVENTS, Opening, Recorded, Source};
 use super::clock::Clock;
-use super::flow_control::Credit;
 use super::in_flight::{Change, acknowledged};
 use super::logs::Vantage;
 use crate::registers::Registers;

@@ -3,6 +3,7 @@
 use firstflight_contract::Nanos;
 use serde_json::Value;
 
+use super::super::flow_control::{Credit, Limits};
 use super::super::{Event, MAX_EVENTS, Place};
 use super::connection::{Log, Opener};
 use super::in_flight::Change;
@@ -22,8 +23,8 @@ impl Log {
                 let owner = data.get("owner").or(data.get("initiator")).and_then(Value::as_str);
                 match owner {
                     // Parameters of one end limit the other.
-                    Some("remote") => self.credit[0].announce(data),
-                    Some("local") => self.credit[1].announce(data),
+                    Some("remote") => self.credit[0].announce(limits(data)),
+                    Some("local") => self.credit[1].announce(limits(data)),
                     _ => {}
                 }
             }
@@ -138,7 +139,7 @@ impl Log {
         }
         // A frame of one end raises the limit of the other.
         let credit = &mut self.credit[usize::from(local)];
-        let raised = frames().fold(false, |raised, (frame, kind)| credit.raise(frame, kind) || raised);
+        let raised = frames().fold(false, |raised, (frame, kind)| raise(credit, frame, kind) || raised);
         self.reported += u32::from(acks().next().is_some());
         for frame in acks() {
             self.acknowledge(at, local, frame);
@@ -222,5 +223,25 @@ impl Log {
             let room = self.room(!local);
             self.push(at, local, Event::Acked { first: first as u32, count: count as u32, room });
         }
+    }
+}
+
+/// Limits in the transport parameters of an end.
+fn limits(parameters: &Value) -> Limits {
+    let of = |name: &str| field(&[(parameters, name)]);
+    let streams = ["bidi_remote", "bidi_local", "uni"].map(|kind| of(&format!("initial_max_stream_data_{kind}")));
+    Limits { connection: of("initial_max_data"), streams }
+}
+
+/// Takes a frame of the other end. Returns whether it raises a limit.
+fn raise(credit: &mut Credit, frame: &Value, kind: &str) -> bool {
+    let Some(limit) = field(&[(frame, "maximum"), (frame, "maximum_data"), (frame, "max")]) else { return false };
+    match kind {
+        "max_data" => credit.raise(limit),
+        "max_stream_data" => {
+            let id = field(&[(frame, "stream_id"), (frame, "id")]);
+            id.is_some_and(|id| credit.raise_stream(id, limit))
+        }
+        _ => false,
     }
 }

@@ -7,7 +7,6 @@
 mod clock;
 mod connection;
 mod events;
-mod flow_control;
 mod formats;
 mod in_flight;
 mod logs;

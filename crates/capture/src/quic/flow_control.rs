@@ -2,16 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-use super::value::field;
-
 /// Maximum number of streams whose limits are kept.
 const MAX_STREAMS: usize = 1 << 12;
 
+/// Limits that an end announces in its transport parameters (RFC 9000 section 18.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::quic) struct Limits {
+    /// Limit of the connection.
+    pub(in crate::quic) connection: Option<u64>,
+    /// Limits of streams for both directions that the other end opens, of those that this end opens, and of streams for one direction.
+    pub(in crate::quic) streams: [Option<u64>; 3],
+}
+
 /// Data that one end may send and has sent.
 #[derive(Debug, Default)]
-pub(super) struct Credit {
+pub(in crate::quic) struct Credit {
     /// Limit of the connection.
     connection: Option<u64>,
     /// Limits of streams that the sender opens for both directions, that the other end opens for both, and that the sender opens for one.
@@ -32,41 +37,29 @@ struct Stream {
 }
 
 impl Credit {
-    /// Takes the transport parameters that the other end announced.
-    pub(super) fn announce(&mut self, parameters: &Value) {
-        let take = |to: &mut Option<u64>, name: &str| *to = field(&[(parameters, name)]).or(*to);
-        take(&mut self.connection, "initial_max_data");
-        let [own, peer, one_way] = &mut self.initial;
-        // The names are those of the end that announces: its remote streams are those that the sender opens.
-        take(own, "initial_max_stream_data_bidi_remote");
-        take(peer, "initial_max_stream_data_bidi_local");
-        take(one_way, "initial_max_stream_data_uni");
+    /// Takes the limits that the other end announced. The streams that are its remote ones are those that the sender opens.
+    pub(in crate::quic) fn announce(&mut self, limits: Limits) {
+        self.connection = limits.connection.or(self.connection);
+        self.initial.iter_mut().zip(limits.streams).for_each(|(own, limit)| *own = limit.or(*own));
     }
 
-    /// Takes a frame that the other end sent. Returns whether it raises a limit.
-    pub(super) fn raise(&mut self, frame: &Value, kind: &str) -> bool {
-        let Some(limit) = field(&[(frame, "maximum"), (frame, "maximum_data"), (frame, "max")]) else {
-            return false;
-        };
-        match kind {
-            "max_data" => {
-                let raised = self.connection.is_none_or(|before| before < limit);
-                self.connection = self.connection.max(Some(limit));
-                raised
-            }
-            "max_stream_data" => {
-                let id = field(&[(frame, "stream_id"), (frame, "id")]);
-                let Some(stream) = id.and_then(|id| self.stream(id)) else { return false };
-                let raised = stream.limit.is_none_or(|before| before < limit);
-                stream.limit = stream.limit.max(Some(limit));
-                raised
-            }
-            _ => false,
-        }
+    /// Takes a limit of the connection that the other end sent. Returns whether it raises the one before.
+    pub(in crate::quic) fn raise(&mut self, limit: u64) -> bool {
+        let raised = self.connection.is_none_or(|before| before < limit);
+        self.connection = self.connection.max(Some(limit));
+        raised
+    }
+
+    /// The same of a stream.
+    pub(in crate::quic) fn raise_stream(&mut self, id: u64, limit: u64) -> bool {
+        let Some(stream) = self.stream(id) else { return false };
+        let raised = stream.limit.is_none_or(|before| before < limit);
+        stream.limit = stream.limit.max(Some(limit));
+        raised
     }
 
     /// Counts the data of a STREAM frame that was sent: stream, offset of its end, whether it ends the stream.
-    pub(super) fn send(&mut self, id: u64, end: u64, ends: bool) {
+    pub(in crate::quic) fn send(&mut self, id: u64, end: u64, ends: bool) {
         let Some(stream) = self.stream(id) else { return };
         let new = end.saturating_sub(stream.sent);
         stream.sent += new;
@@ -84,7 +77,7 @@ impl Credit {
     }
 
     /// Bytes that the sender may send now, `None` if a limit is not known, or the stream that it will use. `client` is whether the sender is the client.
-    pub(super) fn room(&self, client: bool) -> Option<u64> {
+    pub(in crate::quic) fn room(&self, client: bool) -> Option<u64> {
         let connection = self.connection?.saturating_sub(self.sent);
         let last = self.last?;
         let sending = self.streams.get(&last)?;
@@ -109,7 +102,7 @@ impl Credit {
     }
 
     /// Bytes that the sender may send on this stream, on which it has sent nothing, `None` if a limit is not known.
-    pub(super) fn room_before(&self, id: u64, client: bool) -> Option<u64> {
+    pub(in crate::quic) fn room_before(&self, id: u64, client: bool) -> Option<u64> {
         let stream = self.streams.get(&id).copied().unwrap_or_default();
         Some(self.connection?.saturating_sub(self.sent).min(self.room_of(id, stream, client)?))
     }
