@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 /// One end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     /// End whose packet came first in the capture.
     First,

@@ -130,7 +130,9 @@ fn trace(
         }
     }
     let side = flow.sender();
-    PacketTrace::new(&flow, side, &mut MAX_PIECES.clone())
+    let mut trace = PacketTrace::new(&flow, side, &mut MAX_PIECES.clone());
+    trace.datagrams = std::mem::take(&mut flow.datagrams[side as usize]);
+    trace
 }
 
 #[cfg(test)]
@@ -334,6 +336,22 @@ mod tests {
         }
         let moved = drifting.get("time of all") - exact.get("time of all");
         assert!((moved - 1.0005_f64.ln()).abs() < 1e-9, "{moved}");
+    }
+
+    #[test]
+    fn datagrams_of_quic_have_the_sizes_that_they_carry_in_udp() {
+        let data = |start, len, carried| (at(0), SimulatedPacket::Data { start, len, carried });
+        let packets = [
+            data(0, 1172, 1200),
+            data(1172, 1424, 1452),
+            (at(50), SimulatedPacket::Ack { ack: 2596, blocks: NONE }),
+        ];
+        let sizes = |source| -> Vec<u32> {
+            let simulated = Simulated::new(source, 1424, 56, packets.clone());
+            simulated.sending().packets.iter().map(|packet| packet.bytes).collect()
+        };
+        assert_eq!(sizes(Source::Datagrams), [1200, 1452]);
+        assert_eq!(sizes(Source::Qlog), [1200, 1452]);
     }
 
     #[test]

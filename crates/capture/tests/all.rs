@@ -7,6 +7,7 @@ mod common;
 mod copies;
 mod decoding;
 mod files;
+mod keys;
 mod odd;
 mod path;
 mod qlogs;

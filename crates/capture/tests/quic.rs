@@ -176,7 +176,7 @@ fn datagrams_of_the_same_transfer_have_the_same_path() {
         capture.warnings,
         [
             "one connection of QUIC: the acknowledgements are encrypted and are modelled from sizes and times; which packets were lost or \
-          retransmitted is not known, so that ranges are wider; a qlog of the sender shows it"
+          retransmitted is not known, so that ranges are wider; a qlog of the sender or a key log shows it"
         ]
     );
     assert_eq!(capture.connections[0].transfers().len(), 1);

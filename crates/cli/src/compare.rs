@@ -17,6 +17,7 @@ use firstflight_scenario::{Candidate, Profile};
 use firstflight_schemes::catalogue::Schemes;
 
 use crate::arguments::{SEEDS, one_of, whole};
+use crate::captures::Keys;
 use crate::failure::{Failure, wrong_at};
 use crate::interrupt;
 use crate::keys::{in_option, option};
@@ -44,6 +45,7 @@ use crate::table::terminal_columns;
 Examples:
   firstflight compare upload.pcap
   firstflight compare server.pcap --connection 7
+  firstflight compare server.pcap --keylog keys.log
   firstflight compare server.pcap0 server.pcap1.gz
   firstflight compare captures/ --deployable --size 100KB,1MB
   ssh server sudo tcpdump -s 128 -c 100000 -w - tcp port 443 | firstflight compare -
@@ -98,6 +100,8 @@ pub(crate) struct Options {
     /// time-sequence graph and its round trips
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(0..=u64::from(u32::MAX)))]
     connection: Option<u64>,
+    #[command(flatten)]
+    keys: Keys,
     /// Compare only what the stack of the profile has: a sysctl, a route, a kernel module, an option of a QUIC stack
     #[arg(long)]
     deployable: bool,
@@ -154,10 +158,16 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let known = options.objects.read()?;
     let values = options.path_values()?;
     let input = match &options.inputs[..] {
-        [] => Input::Given(values.path().map_err(in_option)?),
+        [] => {
+            if let Some(keys) = &options.keys.file {
+                return Err(files::unused_keys(keys).into());
+            }
+            Input::Given(values.path().map_err(in_option)?)
+        }
         named => {
+            let keys = options.keys.file.as_deref();
             let replaced = || values.known().map_err(in_option);
-            let read = || files::input(named, &known.catalogue, replaced, &Bytes::new());
+            let read = || files::input(named, &known.catalogue, replaced, keys, &Bytes::new());
             values.change(interrupt::while_stoppable(read)?).map_err(in_option)?
         }
     };

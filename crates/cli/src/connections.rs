@@ -14,7 +14,7 @@ use firstflight_report::{bytes, time};
 use firstflight_results::CapturedConnection;
 
 use crate::arguments::whole;
-use crate::captures;
+use crate::captures::Keys;
 use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::output::{complain, print, print_json};
@@ -34,11 +34,14 @@ Examples:
   firstflight connections server.pcap --sort bytes --first 20
   firstflight connections captures/ --network 203.0.113.0/24 --min-bytes 100KB
   firstflight connections server.pcap --json > before.json
+  firstflight connections server.pcap --keylog keys.log
   firstflight compare server.pcap --connection 7")]
 pub(crate) struct Options {
     /// Packet captures (pcap, pcapng, also within gzip or zstd), folders of them, or - for standard input
     #[arg(value_name = "CAPTURE", required = true)]
     captures: Vec<PathBuf>,
+    #[command(flatten)]
+    keys: Keys,
     /// Column by which the lines are sorted: first packets and networks ascending, all others with the largest first
     #[arg(long, value_enum, value_name = "COLUMN", default_value_t = Column::Start)]
     sort: Column,
@@ -81,7 +84,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let network = options.network.as_deref().map(network).transpose()?;
     let least = options.min_bytes.as_deref().map(least).transpose()?.unwrap_or(0);
     let named: Vec<_> = options.captures.iter().map(PathBuf::as_path).collect();
-    let (_, capture) = captures::read(&named)?;
+    let (_, capture) = options.keys.read(&named)?;
     let mut rows = chosen(&capture, network.as_ref(), least);
     let all = (rows.len(), capture.connections.len());
     sort(&mut rows, options.sort);

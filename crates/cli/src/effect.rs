@@ -12,7 +12,7 @@ use firstflight_report::{bytes, count, gained, percent_magnitude, time, wrap};
 use firstflight_results::{Change, Effect, EffectAtSize, EffectSide};
 
 use crate::arguments::{SEEDS, whole};
-use crate::captures;
+use crate::captures::Keys;
 use crate::failure::{Failure, wrong_at};
 use crate::output::{complain, print_json, show};
 use crate::progress::Bar;
@@ -40,6 +40,8 @@ pub(crate) struct Options {
     /// Capture after the change
     #[arg(value_name = "AFTER")]
     after: PathBuf,
+    #[command(flatten)]
+    keys: Keys,
     /// Leave out the forecast, which takes the time of a comparison
     #[arg(long)]
     no_forecast: bool,
@@ -57,8 +59,11 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         let once = wrong_at("-", "standard input can be read once");
         return Err(once.expecting("a file for one of the two captures").into());
     }
-    let (before, path) = read(&options.before)?;
-    let (after, _) = read(&options.after)?;
+    let (before, path) = read(&options.before, &options.keys)?;
+    let (after, other) = read(&options.after, &options.keys)?;
+    if let Some(keys) = options.keys.file.as_deref().filter(|_| path.is_none() && other.is_none()) {
+        return Err(files::unused_keys(keys).into());
+    }
     let mut found = effect(&before, &after, options.seed);
     if before.connections == after.connections {
         found.warnings.insert(0, "both sides are the same connections".into());
@@ -78,7 +83,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 }
 
 /// The connections of one side, and its capture if it is one.
-fn read(path: &Path) -> Result<(Connections, Option<Input>), Failure> {
+fn read(path: &Path, keys: &Keys) -> Result<(Connections, Option<Input>), Failure> {
     let place = path.display();
     let head = if path == OsStr::new(files::STANDARD_INPUT) || path.is_dir() {
         vec![]
@@ -105,7 +110,7 @@ fn read(path: &Path) -> Result<(Connections, Option<Input>), Failure> {
             Err(wrong_at(&place, why).expecting(expected).into())
         }
         _ => {
-            let (file, capture) = captures::read(&[path])?;
+            let (file, capture) = keys.read(&[path])?;
             for warning in &capture.warnings {
                 complain(format_args!("warning: {warning}"));
             }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use firstflight::Simulator;
-use firstflight_identify::senders;
+use firstflight_identify::{none_shown, senders};
 use firstflight_report::{bytes, percent_magnitude, wrap};
 use firstflight_results::{IdentifiedSender, IdentifiedStack};
 
 use crate::arguments::{SEEDS, whole};
-use crate::captures;
+use crate::captures::Keys;
 use crate::failure::Failure;
 use crate::output::{complain, print, print_json};
 use crate::run::short;
@@ -25,11 +25,14 @@ use crate::table::terminal_columns;
 Examples:
   firstflight identify server.pcap
   firstflight identify connection.sqlog --json
+  firstflight identify server.pcap --keylog keys.log
   firstflight compare server.pcap")]
 pub(crate) struct Options {
     /// Packet captures (pcap, pcapng, also within gzip or zstd), qlogs, folders of them, or - for standard input
     #[arg(value_name = "CAPTURE", required = true)]
     captures: Vec<PathBuf>,
+    #[command(flatten)]
+    keys: Keys,
     /// Only the first N senders, of those with most data
     #[arg(long, value_name = "N", allow_hyphen_values = true, default_value_t = 5, value_parser = whole::<u32>(1..=u64::from(u32::MAX)))]
     first: u32,
@@ -43,16 +46,13 @@ pub(crate) struct Options {
 
 pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let named: Vec<_> = options.captures.iter().map(PathBuf::as_path).collect();
-    let (file, capture) = captures::read(&named)?;
+    let (file, capture) = options.keys.read(&named)?;
     for warning in &capture.warnings {
         complain(format_args!("warning: {warning}"));
     }
     let found = senders(&Simulator, &capture, options.first as usize, options.seed);
     if found.is_empty() {
-        let why = format!("{}: no sender shows a round trip and a transfer of 9 KB", file.name);
-        return Err(Failure::new(format!(
-            "{why}; expected a capture of transfers of 10 KB or more, from their first packet"
-        )));
+        return Err(none_shown(&file.name).into());
     }
     if options.json {
         return print_json(&found);

@@ -79,7 +79,7 @@ const LAYERS: [(&str, &[&str]); 37] = [
     ),
     ("report", &["results", "hosts", "sweep", "reproduce"]),
     ("playground", &["firstflight", "report"]),
-    ("python", &["firstflight", "bpf", "document", "results", "scenario", "report"]),
+    ("python", &["firstflight", "bpf", "document", "identify", "results", "scenario", "report"]),
     (
         "cli",
         &[

@@ -43,6 +43,7 @@ use kinds::PathKind;
 pub use kinds::Value;
 use rerun::Transfer;
 use search::{Search, Target, thresholds};
+pub use senders::Shown;
 use senders::{MOST, Sender};
 use weighed::Weighed;
 
@@ -95,6 +96,8 @@ pub struct Question<'a> {
     pub connections: Vec<(usize, &'a Connection)>,
     /// Values that the user knows.
     pub given: Given,
+    /// The scheme of the sender, if its stack was identified.
+    pub shown: Option<Shown>,
     /// Size of a simulated full packet over that of a captured one.
     pub longer: f64,
     /// Seed of all draws.
@@ -133,7 +136,7 @@ impl Explanation {
             return None;
         }
         let quic = question.base.flows[0].profile.stack().is_quic();
-        let senders = senders::senders(&thresholds(&targets), quic);
+        let senders = senders::senders(&thresholds(&targets), quic, question.shown.as_ref());
         let (host, base, seed) = (question.host, question.base, question.seed);
         let first = question.candidates as usize;
         let search = Search { host, base, anchors, targets: &targets, schemes: &senders, seed, first };

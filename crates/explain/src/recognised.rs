@@ -72,7 +72,7 @@ pub(super) fn explained_by(
     base: &Scenario,
     anchors: Anchors,
 ) -> (Vec<Sender>, Vec<Weighed>) {
-    let schemes = senders(&thresholds(targets), false);
+    let schemes = senders(&thresholds(targets), false, None);
     let (host, seed, first) = (&Simulator, 1, 160);
     let paths = Search { host, base, anchors, targets, schemes: &schemes, seed, first }.run(&Silent);
     (schemes, paths)

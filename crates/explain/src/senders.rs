@@ -49,11 +49,33 @@ pub(super) struct Sender {
     drawn: f64,
 }
 
-/// The senders, of which some have one of these thresholds, packets. Both probabilities add up to one.
-pub(super) fn senders(thresholds: &[u64], quic: bool) -> Vec<Sender> {
+/// Scheme of a sender whose stack was identified, with the probability of that stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// Scheme.
+    pub scheme: SchemeSpec,
+    /// Probability.
+    pub probability: f64,
+}
+
+/// Largest probability of an identified stack: others start as it does on paths that were not tried.
+const MOST_SURE: f64 = 0.95;
+
+/// The senders, of which some have one of these thresholds, packets. Both probabilities add up to one. `shown` is the scheme of a stack that was
+/// identified.
+pub(super) fn senders(thresholds: &[u64], quic: bool, shown: Option<&Shown>) -> Vec<Sender> {
     let schemes = if quic { &QUIC_SENDERS[..] } else { &SENDERS }.iter();
     let parsed = |&(label, share)| (SchemeSpec::parse(label).expect("a scheme of the registry"), share);
-    let schemes: Vec<(SchemeSpec, f64)> = schemes.map(parsed).collect();
+    let mut schemes: Vec<(SchemeSpec, f64)> = schemes.map(parsed).collect();
+    if let Some(Shown { scheme, probability }) = shown {
+        let sure = probability.min(MOST_SURE);
+        schemes.iter_mut().for_each(|(_, share)| *share *= 1.0 - sure);
+        match schemes.iter_mut().find(|(one, _)| one == scheme) {
+            Some((_, share)) => *share += sure,
+            None => schemes.push((scheme.clone(), sure)),
+        }
+        schemes.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    }
     // BBR has no threshold.
     let bounded = |scheme: &SchemeSpec| scheme.label() != "bbr";
     let of_bounded: f64 = schemes.iter().filter(|(scheme, _)| bounded(scheme)).map(|(_, share)| share).sum();
@@ -153,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_finite_threshold_is_unlikely_before_the_capture_is_seen_and_tried_more_often() {
-        let senders = senders(&[64, 300], false);
+        let senders = senders(&[64, 300], false, None);
         let of = |label: &str| {
             let found = senders.iter().find(|sender| sender.candidate.label() == label);
             found.map(|sender| (sender.prior, sender.drawn))
@@ -177,8 +199,24 @@ mod tests {
     }
 
     #[test]
+    fn the_scheme_of_an_identified_stack_has_its_probability() {
+        let of = |label: &str, probability: f64| {
+            let scheme = SchemeSpec::parse(label).expect("a scheme");
+            let all = senders(&[], true, Some(&Shown { scheme, probability }));
+            let sum: f64 = all.iter().map(|one| one.prior).sum();
+            assert!((sum - 1.0).abs() < 1e-12);
+            (all[0].candidate.label(), all[0].prior, all.len())
+        };
+        // A scheme of no other sender, and one that has 0.35 of the rest: 0.6 + 0.4 x 0.35.
+        assert_eq!(of("hystart-aioquic+reno", 0.8), ("hystart-aioquic+reno".into(), 0.8, 6));
+        let (label, share, count) = of("slow-start+cubic", 0.6);
+        assert!(label == "slow-start+cubic" && count == 5 && (share - 0.74).abs() < 1e-12, "{label} {share}");
+        assert_eq!(of("hystart-aioquic+reno", 1.0).1, 0.95);
+    }
+
+    #[test]
     fn the_prior_of_two_senders_adds_up_to_one_and_favours_one_setting() {
-        let schemes = senders(&[], false);
+        let schemes = senders(&[], false, None);
         let two = Senders { schemes: &schemes, count: 2 };
         let all = (0..6).flat_map(|a| (0..6).map(move |b| [a, b, 0]));
         assert!((all.map(|pair| two.prior(&pair)).sum::<f64>() - 1.0).abs() < 1e-12);
@@ -190,7 +228,7 @@ mod tests {
 
     #[test]
     fn schemes_are_drawn_as_often_as_the_prior_says_and_moved_as_often_as_the_proposal_says() {
-        let schemes = senders(&[], false);
+        let schemes = senders(&[], false, None);
         let two = Senders { schemes: &schemes, count: 2 };
         let mut stream = Stream::named(1, "test");
         let share = |of: &mut dyn FnMut() -> Schemes, wanted: Schemes| {

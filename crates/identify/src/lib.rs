@@ -19,7 +19,7 @@ use firstflight_scenario::{Candidate, Profile};
 
 pub use likeness::Probable;
 use likeness::{Captured, weigh};
-pub use sender::senders;
+pub use sender::{none_shown, senders};
 
 /// Paths on which each stack is tried.
 const PATHS: usize = 12;

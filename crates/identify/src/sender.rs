@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 
 use firstflight_capture::{Capture, Connection, ExitReason, Sending, Sent, infer_together};
+use firstflight_document::Error;
 use firstflight_hosts::host::Host;
 use firstflight_probe::GAP;
 use firstflight_results::{IdentifiedSender, IdentifiedStack};
@@ -174,4 +175,10 @@ fn exit(connection: &Connection, identified: &Identified) -> (&'static str, Opti
         ExitReason::Slowed => "no growth",
     };
     (reason, Some(exit.cwnd_packets))
+}
+
+/// The error that no sender of the captures `named` can be identified.
+pub fn none_shown(named: &str) -> Error {
+    Error::invalid(format!("{named}: no sender shows a round trip and a transfer of 9 KB"))
+        .expecting("a capture of transfers of 10 KB or more, from their first packet")
 }

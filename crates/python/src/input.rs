@@ -47,8 +47,12 @@ impl Given {
         self,
         values: &PathValues,
         schemes: &Schemes,
+        keys: Option<&Path>,
         progress: &dyn Progress,
     ) -> Result<Input, Error> {
+        if let Some(keys) = keys.filter(|_| !matches!(self, Self::Named(_))) {
+            return Err(files::unused_keys(keys));
+        }
         match self {
             Self::Values if values.given().next().is_none() => Err(Error::invalid("no path is given").expecting(
                 "a capture (pcap, pcapng), a scenario, the name of a path preset (firstflight.presets() lists them), or values \
@@ -58,19 +62,23 @@ impl Given {
             Self::Read(input) => values.change(*input).map_err(unplaced),
             Self::Named(names) => {
                 let known = || values.known().map_err(unplaced);
-                values.change(files::input(&names, schemes, known, progress)?).map_err(unplaced)
+                values.change(files::input(&names, schemes, known, keys, progress)?).map_err(unplaced)
             }
         }
     }
 
     /// Reads captures.
-    pub(crate) fn read_capture(self, progress: &dyn Progress) -> Result<(InputFile, Capture), Error> {
+    pub(crate) fn read_capture(
+        self,
+        keys: Option<&Path>,
+        progress: &dyn Progress,
+    ) -> Result<(InputFile, Capture), Error> {
         let Self::Named(names) = self else {
             let wrong = Error::invalid("the input is no capture");
             return Err(wrong.expecting("the path of a capture (pcap, pcapng), or a list of paths"));
         };
         let paths: Vec<&Path> = names.iter().map(Path::new).collect();
-        files::read(&paths, progress)
+        files::read(&paths, keys, progress)
     }
 }
 

@@ -32,7 +32,7 @@ mod _firstflight {
     #[pymodule_export]
     use crate::scenario::{Scenario, in_toml, presets};
     #[pymodule_export]
-    use crate::study::{algorithms, compare, infer, profiles, run, signals};
+    use crate::study::{algorithms, compare, identify, infer, profiles, run, signals};
     #[pymodule_export]
     use crate::sweep::sweep;
     #[pymodule_export]

@@ -108,7 +108,7 @@ fn give(scenario: &mut firstflight::Scenario, chosen: &Chosen) -> Result<(), Err
 
 /// Ranks schemes on a path. firstflight.compare is the function for users.
 #[pyfunction]
-#[pyo3(signature = (input: "object" = None, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", sizes = None, rate = None, rtt = None, buffer = None, loss = None, deployable = false, max_harm = None, max_loss = None, fastest = false, harm = true, profile = "linux", replications = 30, seed = 1, memory = None, trace = false, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = vec![], command = String::new(), progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
+#[pyo3(signature = (input: "object" = None, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", sizes = None, rate = None, rtt = None, buffer = None, loss = None, deployable = false, max_harm = None, max_loss = None, fastest = false, harm = true, profile = "linux", replications = 30, seed = 1, memory = None, trace = false, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = vec![], keylog: "str | os.PathLike[str] | None" = None, command = String::new(), progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn compare(
     py: Python<'_>,
@@ -131,6 +131,7 @@ pub fn compare(
     memory: Option<&str>,
     trace: bool,
     bpf: Vec<PathBuf>,
+    keylog: Option<PathBuf>,
     command: String,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
@@ -147,7 +148,7 @@ pub fn compare(
         // Wrong names are refused before a large capture is read.
         chosen.candidates(profile)?;
         let (replications, memory) = (count(replications)?, bytes(memory)?);
-        let input: Input = given.read(&values, &chosen.catalogue, &job)?;
+        let input: Input = given.read(&values, &chosen.catalogue, keylog.as_deref(), &job)?;
         let candidates = chosen.candidates(input.profile(profile))?;
         let mut compare: Compare<'_> = firstflight::compare(input)
             .candidates(candidates)
@@ -177,20 +178,57 @@ pub fn compare(
 
 /// Infers the path that captured connections crossed. firstflight.infer is the function for users.
 #[pyfunction]
-#[pyo3(signature = (capture: "object", *, progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
+#[pyo3(signature = (capture: "object", *, keylog: "str | os.PathLike[str] | None" = None, progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
 pub fn infer(
     py: Python<'_>,
     capture: &Bound<'_, PyAny>,
+    keylog: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
     let job = Job::default();
     let given = Given::take(Some(capture))?;
-    let kind = job.wait(py, progress, || {
-        let (file, capture) = given.read_capture(&job)?;
+    let (kind, warnings) = job.wait(py, progress, || {
+        let (file, capture) = given.read_capture(keylog.as_deref(), &job)?;
         let path = firstflight::capture::infer(&capture.connections);
-        Ok(Kind::Path(Box::new(inferred_path(&path, &file.name))))
+        let warnings = if keylog.is_some() { capture.warnings } else { vec![] };
+        Ok((Kind::Path(Box::new(inferred_path(&path, &file.name))), warnings))
     })?;
+    warn(py, warnings)?;
     Ok(Outcome(kind))
+}
+
+/// Identifies the senders of a capture, as the JSON of the command identify. firstflight.identify is the function for users.
+#[pyfunction]
+#[pyo3(signature = (capture: "object", *, first = 5, seed = 1, keylog: "str | os.PathLike[str] | None" = None, progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
+pub fn identify(
+    py: Python<'_>,
+    capture: &Bound<'_, PyAny>,
+    first: u32,
+    seed: u64,
+    keylog: Option<PathBuf>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let job = Job::default();
+    let given = Given::take(Some(capture))?;
+    let host = job.host();
+    let (found, warnings) = job.wait(py, progress, || {
+        let (file, capture) = given.read_capture(keylog.as_deref(), &job)?;
+        let found = firstflight_identify::senders(&host, &capture, first as usize, seed);
+        if found.is_empty() {
+            return Err(firstflight_identify::none_shown(&file.name));
+        }
+        Ok((found, capture.warnings))
+    })?;
+    warn(py, warnings)?;
+    serde_json::to_string(&found).map_err(raised)
+}
+
+/// Shows what limits the trust in a result.
+fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+    for warning in warnings {
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(warning)?, 2)?;
+    }
+    Ok(())
 }
 
 /// Every scheme and every queue, as the JSON of the command algorithms.

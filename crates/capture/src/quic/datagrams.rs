@@ -9,12 +9,12 @@ use super::behaviour::Candidates;
 use super::model::Model;
 use super::offload::split;
 use super::spin::shortest_spin;
-use super::{Recorded, Source};
 #[cfg(feature = "keys")]
 use super::{
     KeyLog,
     keys::{Captured, Opened},
 };
+use super::{Recorded, Source};
 use crate::opening::{Datagram, Id, Opening};
 use crate::packet::UdpPacket;
 use crate::side::{Side, key};
@@ -160,7 +160,6 @@ impl Datagrams {
         let mut offloaded = 0;
         for mut seen in self.flows.into_values().flatten() {
             let name = format!("{} - {}", seen.client, seen.server);
-            offloaded += split(&mut seen.datagrams);
             #[cfg(feature = "keys")]
             match seen.opened_record() {
                 Some(Ok((one, sentences))) => {
@@ -171,6 +170,7 @@ impl Datagrams {
                 Some(Err(why)) => warnings.push(format!("{name}: {why}; its acknowledgements are modelled")),
                 None => {}
             }
+            offloaded += split(&mut seen.datagrams);
             match seen.record() {
                 Ok(one) => recorded.push(one),
                 Err(why) => unusable.push(format!("{name}: {why}")),
@@ -184,7 +184,7 @@ impl Datagrams {
         if modelled > 0 {
             warnings.push(format!(
                 "{} of QUIC: the acknowledgements are encrypted and are modelled from sizes and times; which packets were lost or \
-                 retransmitted is not known, so that ranges are wider; a qlog of the sender shows it, or a key log",
+                 retransmitted is not known, so that ranges are wider; a qlog of the sender or a key log shows it",
                 connections(modelled)
             ));
         }
@@ -275,7 +275,7 @@ impl Seen {
             Ok(sentences) => sentences,
             Err(why) => return Some(Err(why)),
         };
-        let Opened { mut events, ranges, .. } = *opened;
+        let Opened { mut events, ranges, places, .. } = *opened;
         events.sort_by_key(|(at, ..)| *at);
         self.datagrams.sort_by_key(|one| one.at);
         let opening = match self.opening {
@@ -284,7 +284,8 @@ impl Seen {
         };
         // Data that was lost before the point of capture is missing near the receiver.
         let near_client = opening.is_some_and(|opening| {
-            opening.answered.saturating_sub(opening.opened) > opening.confirmed.saturating_sub(opening.answered)
+            opening.answered.saturating_sub(opening.opened)
+                > opening.confirmed.saturating_sub(opening.answered)
         });
         let arrives = if near_client { Side::Second } else { Side::First };
         let recorded = Recorded {
@@ -295,6 +296,7 @@ impl Seen {
             ids: self.id_lengths(),
             events,
             ranges,
+            places,
             first: self.first,
             open: 0.0,
             arrives: Some(arrives),
@@ -365,6 +367,7 @@ impl Seen {
             ids,
             events,
             ranges,
+            places: vec![],
             first,
             open,
             arrives: None,

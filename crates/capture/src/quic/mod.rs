@@ -6,6 +6,7 @@
 //! for a capture, in which they are encrypted.
 
 mod behaviour;
+mod bytes;
 mod datagrams;
 mod flow_control;
 #[cfg(feature = "keys")]
@@ -29,7 +30,8 @@ use crate::side::Side;
 use crate::source::{Source, full_size, is_full};
 use crate::tap::Tap;
 use crate::vantage::Vantage;
-use scoreboard::Scoreboard;
+use bytes::Bytes;
+use scoreboard::{Reported, Scoreboard};
 use windows::Windows;
 
 pub(crate) use datagrams::Datagrams;
@@ -52,8 +54,8 @@ pub(crate) enum Event {
         number: u64,
         /// Bytes of QUIC, from the first byte of the packet to its tag.
         size: u32,
-        /// Place of the data, if it is known.
-        data: Option<Place>,
+        /// What is known of the places of its data.
+        data: Data,
     },
     /// The other side's packets in some ranges were acknowledged.
     Acked {
@@ -70,7 +72,69 @@ pub(crate) enum Event {
     Lost(u64),
 }
 
-/// Place of a packet's last data.
+/// Ranges that the packets of one sender have: by packets, or by bytes where the places of all data are known.
+#[derive(Debug)]
+enum Board {
+    Packets(Scoreboard),
+    Bytes(Bytes),
+}
+
+impl Board {
+    fn of(source: Source) -> Self {
+        match source {
+            Source::Opened => Self::Bytes(Bytes::default()),
+            Source::Segments | Source::Qlog | Source::Datagrams => Self::Packets(Scoreboard::default()),
+        }
+    }
+
+    /// End of the data sent so far.
+    fn high(&self) -> u64 {
+        match self {
+            Self::Packets(board) => board.high(),
+            Self::Bytes(board) => board.high(),
+        }
+    }
+
+    /// All data before is acknowledged.
+    fn cumulative(&self) -> u64 {
+        match self {
+            Self::Packets(board) => board.cumulative(),
+            Self::Bytes(board) => board.cumulative(),
+        }
+    }
+
+    fn acknowledge(&mut self, numbers: &[(u64, u64)]) -> Reported {
+        match self {
+            Self::Packets(board) => board.acknowledge(numbers),
+            Self::Bytes(board) => board.acknowledge(numbers),
+        }
+    }
+
+    fn lose(&mut self, number: u64) {
+        // Where the places are known, so is what a retransmission repeats.
+        if let Self::Packets(board) = self {
+            board.lose(number);
+        }
+    }
+}
+
+/// Places of the data of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Data {
+    /// They are not known.
+    Unknown,
+    /// Place of the last data.
+    Last(Place),
+    /// All of them: index of the first in [`Recorded::places`], and their number.
+    All {
+        /// Index.
+        first: u32,
+        /// Number.
+        count: u32,
+    },
+}
+
+/// Place of a packet's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Stream and offset of its first byte.
@@ -92,6 +156,8 @@ pub(crate) struct Recorded {
     pub(crate) events: Vec<(Nanos, Side, Event)>,
     /// Ranges of packet numbers, both ends included.
     pub(crate) ranges: Vec<(u64, u64)>,
+    /// Places of the data of packets of which all are known.
+    pub(crate) places: Vec<Place>,
     /// Number of the first packet in the order of the files.
     pub(crate) first: u32,
     /// Share of the packets of which it is open whether they arrived.
@@ -115,17 +181,39 @@ impl Recorded {
         })
     }
 
+    /// Data of the packets of a side whose places are all known, bytes.
+    fn known_sizes(&self, side: Side) -> impl Iterator<Item = u32> {
+        self.events.iter().filter_map(move |(_, of, event)| match event {
+            Event::Sent { data: data @ Data::All { .. }, .. } if *of == side => {
+                let sum: u64 = self.places_of(*data).iter().map(|place| place.len).sum();
+                u32::try_from(sum).ok()
+            }
+            _ => None,
+        })
+    }
+
+    /// The places of a packet's data, if all are known.
+    fn places_of(&self, data: Data) -> &[Place] {
+        match data {
+            Data::All { first, count } => &self.places[first as usize..][..count as usize],
+            Data::Unknown | Data::Last(_) => &[],
+        }
+    }
+
     /// The connection as a flow; `None` if neither side sent data.
     pub(crate) fn into_flow(self) -> Option<Flow> {
         let [client, server] =
             [Side::First, Side::Second].map(|side| self.sizes(side).map(u64::from).sum::<u64>());
         let sender = if client >= server { Side::First } else { Side::Second };
         let full = full_size(self.sizes(sender))?;
-        let header = OVERHEAD + self.ids[sender as usize];
+        let header = match full_size(self.known_sizes(sender)) {
+            Some(data) => full.saturating_sub(data),
+            None => OVERHEAD + self.ids[sender as usize],
+        };
         let mss = full.saturating_sub(header).max(1);
         let mut flow = self.begin(mss);
         let ends = self.ends_of_data();
-        let mut boards = [Scoreboard::default(), Scoreboard::default()];
+        let mut boards = [(); 2].map(|()| Board::of(self.source));
         let mut windows = Windows::default();
         for (_, side, event) in &self.events {
             if let Event::Allowed(room) = event {
@@ -141,14 +229,31 @@ impl Recorded {
             }
             match event {
                 Event::Sent { number, size, data } => {
-                    let len = size.min(full).saturating_sub(header).max(1);
-                    let (start, len) = match data.filter(|_| self.arrives == Some(side)) {
-                        Some(place) => boards[own].arrive(number, len, place),
-                        None => boards[own].send(number, len, data),
-                    };
                     let ack = boards[peer].cumulative();
-                    flow.add_simulated(at, side, (start, len, header + self.ip_udp()), (ack, &[]));
-                    flow.datagrams[own].push(size);
+                    let ranges = match &mut boards[own] {
+                        Board::Packets(board) => {
+                            let len = size.min(full).saturating_sub(header).max(1);
+                            vec![match (data, self.arrives == Some(side)) {
+                                (Data::Last(place), true) => board.arrive(number, len, place),
+                                (Data::Last(place), false) => board.send(number, len, Some(place)),
+                                (Data::Unknown | Data::All { .. }, _) => board.send(number, len, None),
+                            }]
+                        }
+                        Board::Bytes(board) => {
+                            board.send(number, self.places_of(data), self.arrives == Some(side))
+                        }
+                    };
+                    // A packet with lost data and new data is one of each.
+                    let mut rest = size;
+                    for (index, &(start, len)) in ranges.iter().enumerate().rev() {
+                        let carried = if index == 0 { rest } else { len.min(rest) };
+                        rest = rest.saturating_sub(len);
+                        flow.add_simulated(at, side, (start, len, header + self.ip_udp()), (ack, &[]));
+                        flow.datagrams[own].push(carried);
+                    }
+                    if ranges.is_empty() {
+                        continue;
+                    }
                     if let Some(packet) = flow.packets.last_mut().filter(|_| ends[index]) {
                         packet.flags.0 |= Flags::PUSH;
                     }

@@ -9,7 +9,7 @@
 
 use firstflight_contract::Nanos;
 
-use super::{Event, is_full};
+use super::{Data, Event, is_full};
 use crate::opening::Datagram;
 use crate::side::Side;
 use crate::source::LEAST_DATA;
@@ -174,7 +174,7 @@ impl Model {
         let (missing, shows) = self.missing();
         let cumulative = self.cumulative(&missing, &shows);
         let sent = self.data.iter().enumerate().map(|(index, one)| {
-            (one.at, sender, Event::Sent { number: index as u64, size: one.size, data: None })
+            (one.at, sender, Event::Sent { number: index as u64, size: one.size, data: Data::Unknown })
         });
         let mut events: Vec<(Nanos, Side, Event)> = sent.collect();
         let (mut ranges, mut before, mut lost) = (vec![], 0, 0);
@@ -201,7 +201,11 @@ impl Model {
         }
         // A request acknowledges what its datagram does.
         events.extend(self.requests.iter().enumerate().map(|(number, one)| {
-            (one.at, sender.other(), Event::Sent { number: number as u64, size: one.size, data: None })
+            (
+                one.at,
+                sender.other(),
+                Event::Sent { number: number as u64, size: one.size, data: Data::Unknown },
+            )
         }));
         events.sort_by_key(|(at, ..)| *at);
         (events, ranges, lost)

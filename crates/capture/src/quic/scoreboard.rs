@@ -78,10 +78,12 @@ pub(super) struct Reported {
     pub(super) again: Vec<(u64, u64)>,
 }
 
-impl Scoreboard {
+impl Reported {
     /// Most SACK blocks of a packet.
-    const MOST_BLOCKS: usize = 255;
+    pub(super) const MOST_BLOCKS: usize = 255;
+}
 
+impl Scoreboard {
     pub(super) fn high(&self) -> u64 {
         self.high
     }
@@ -225,7 +227,7 @@ impl Scoreboard {
                 _ => reported.blocks.push((start, end)),
             }
         }
-        reported.blocks.truncate(Self::MOST_BLOCKS);
+        reported.blocks.truncate(Reported::MOST_BLOCKS);
         reported
     }
 }

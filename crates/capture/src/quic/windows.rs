@@ -1,6 +1,6 @@
 //! Receive windows from the limits of flow control (RFC 9000 section 4), in the form of those of TCP.
 
-use super::scoreboard::Scoreboard;
+use super::Board;
 use crate::flows::Flow;
 use crate::side::Side;
 
@@ -24,7 +24,7 @@ impl Windows {
     }
 
     /// Adds the windows of the packets that were added to `flow`. `boards` have the data of each side.
-    pub(super) fn add(&mut self, flow: &Flow, boards: &[Scoreboard; 2]) {
+    pub(super) fn add(&mut self, flow: &Flow, boards: &[Board; 2]) {
         for packet in flow.packets.iter().skip(self.windows.len()) {
             let acknowledged = boards[packet.side.other() as usize].cumulative();
             let edge = self.edges[packet.side as usize];

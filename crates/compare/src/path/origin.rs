@@ -5,7 +5,7 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_document::quantity::{Amount, show_rate, show_time};
 use firstflight_document::seconds::Seconds;
 use firstflight_document::{Error, Places, Problem};
-use firstflight_explain::{Explanation, Given, Question};
+use firstflight_explain::{Explanation, Given, Question, Shown};
 use firstflight_hosts::host::Host;
 use firstflight_hosts::progress::Progress;
 use firstflight_identify::Identified;
@@ -31,6 +31,13 @@ const WINDOW_LIMITED: f64 = 0.1;
 /// Initial share of the largest window. A Linux receiver with a large buffer first offers half of it
 /// (`TCP_DEFAULT_SCALING_RATIO`), and later up to five eighths, when full packets have proved to fit.
 const FIRST_WINDOW: f64 = 0.8;
+
+/// The scheme of a captured sender of QUIC, if its stack was identified and is the one that runs the schemes. The initial window is that of the capture.
+fn shown(request: &Request) -> Option<Shown> {
+    let likeliest = request.input.identified()?.likeliest()?;
+    let own = likeliest.profile == request.stack() && likeliest.profile.stack().is_quic();
+    own.then(|| Shown { scheme: likeliest.candidate.scheme.clone(), probability: likeliest.probability })
+}
 
 impl<'a> Subject<'a> {
     /// The subject of a request, with the paths that explain its capture.
@@ -209,6 +216,7 @@ impl<'a> Subject<'a> {
             path: inferred,
             connections,
             given,
+            shown: shown(request),
             longer: self.longer,
             seed: request.search_seed.unwrap_or(request.seed),
             candidates: request.candidates,

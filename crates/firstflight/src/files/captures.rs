@@ -7,7 +7,9 @@ use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use firstflight_capture::{Capture, Next, Reader, first_packet_time, unpacked_head};
+use firstflight_capture::{
+    Capture, Connection, KeyLog, Next, Reader, Source, first_packet_time, unpacked_head,
+};
 use firstflight_compare::is_capture;
 use firstflight_document::{Error, file};
 use firstflight_hosts::progress::Progress;
@@ -153,13 +155,55 @@ pub fn names_captures(path: &Path) -> io::Result<bool> {
 /// Reads the captures `named` as one: files, folders of captures, the files of a ring by the name that they were made from, or `-` for
 /// standard input. The digest is
 /// that of their bytes one after another. `progress` counts bytes, of a total of 0 if their number is unknown; what is read until
-/// it is [stopped](Progress::stopped) is the capture.
+/// it is [stopped](Progress::stopped) is the capture. `keys` is the key log that opens packets of QUIC.
 ///
 /// # Errors
-/// [`Error`] if a file cannot be read, or there is no capture with TCP connections that carried data.
-pub fn read(named: &[&Path], progress: &dyn Progress) -> Result<(InputFile, Capture), Error> {
+/// [`Error`] if a file cannot be read, there is no capture with connections that carried data, or the key log is none.
+pub fn read(
+    named: &[&Path],
+    keys: Option<&Path>,
+    progress: &dyn Progress,
+) -> Result<(InputFile, Capture), Error> {
+    let reader = match keys {
+        Some(path) => Reader::with_keys(key_log(path)?),
+        None => Reader::default(),
+    };
+    let (file, mut capture) = read_all(reader, named, progress)?;
+    let is_quic = |one: &Connection| matches!(one.source, Source::Opened | Source::Datagrams);
+    if let Some(path) = keys.filter(|_| !capture.connections.iter().any(is_quic)) {
+        let place = path.display();
+        capture
+            .warnings
+            .push(format!("{place}: the key log is not used: the capture has no packets of QUIC"));
+    }
+    Ok((file, capture))
+}
+
+/// Reads a key log.
+fn key_log(path: &Path) -> Result<KeyLog, Error> {
+    let mut text = vec![];
+    let most = KeyLog::MOST as u64;
+    let input = file::open(path).map_err(|error| unreadable(path, &error))?;
+    input.take(most + 1).read_to_end(&mut text).map_err(|error| unreadable(path, &error))?;
+    let wrong = |why: String| Error::invalid(format!("{}: {why}", path.display()));
+    if text.len() as u64 > most {
+        return Err(wrong(format!("the key log is too large; expected at most {} MiB", most >> 20)));
+    }
+    let text = String::from_utf8(text).map_err(|_| {
+        wrong(
+            "not a key log: it is no text; expected lines such as CLIENT_TRAFFIC_SECRET_0 RANDOM SECRET"
+                .into(),
+        )
+    })?;
+    KeyLog::parse(&text).map_err(wrong)
+}
+
+fn read_all(
+    mut reader: Reader,
+    named: &[&Path],
+    progress: &dyn Progress,
+) -> Result<(InputFile, Capture), Error> {
     let mut digest = Digested { digest: Sha256::new(), bytes: 0 };
-    let mut reader = Reader::default();
     if let [only] = named
         && only.as_os_str() == OsStr::new(STANDARD_INPUT)
     {

@@ -18,7 +18,7 @@ pub use captures::{STANDARD_INPUT, head, is_one, names_captures, read};
 
 /// Reads the input `named` of a comparison: captures, one scenario, or the name of one preset. `schemes` are those that a
 /// scenario may name. For captures, `known` gives the path values that replace inferred ones, and `progress` counts the bytes
-/// read, as in [`read`].
+/// read, as in [`read`]. `keys` is a key log of captures of QUIC.
 ///
 /// # Errors
 /// [`Error`] if there is no such file or preset, a file cannot be read, or the files are neither captures nor a scenario.
@@ -26,12 +26,16 @@ pub fn input<E: From<Error>>(
     named: &[OsString],
     schemes: &Schemes,
     known: impl FnOnce() -> Result<Known, E>,
+    keys: Option<&Path>,
     progress: &dyn Progress,
 ) -> Result<Input, E> {
     if let [only] = named
         && let Some(input) = no_capture(Path::new(only), schemes)?
     {
-        return Ok(input);
+        return match keys {
+            Some(path) => Err(unused_keys(path).into()),
+            None => Ok(input),
+        };
     }
     if named.len() > 1 {
         for one in named {
@@ -40,8 +44,14 @@ pub fn input<E: From<Error>>(
     }
     let known = known()?;
     let paths: Vec<_> = named.iter().map(Path::new).collect();
-    let (file, capture) = read(&paths, progress)?;
+    let (file, capture) = read(&paths, keys, progress)?;
     Ok(Input::Capture { file, capture: Box::new(capture), known, identity: Identity::default() })
+}
+
+/// The error that a key log is given and the input is no capture.
+pub fn unused_keys(path: &Path) -> Error {
+    let why = format!("{}: a key log opens packets of captures, and the input is none", path.display());
+    Error::invalid(why).expecting("a capture (pcap, pcapng) of QUIC beside it")
 }
 
 /// The preset or the scenario at `path`; `None` if it is a capture.

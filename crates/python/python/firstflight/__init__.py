@@ -5,11 +5,12 @@
 >>> r.results  # a table: pyarrow.table(r.results), polars.DataFrame(r.results), pandas.DataFrame.from_arrow(r.results)
 
 - ``compare`` ranks start-up schemes on a path, a preset, a scenario or a capture of real connections.
-- ``run`` runs a scenario; ``sweep`` runs it at every combination of some values; ``infer`` estimates the path of a capture.
+- ``run`` runs a scenario; ``sweep`` runs it at every combination of some values; ``infer`` estimates the path of a capture, and
+  ``identify`` names the stacks of its senders.
 - ``Scenario`` and ``preset`` describe experiments; ``algorithms`` lists the schemes; ``Scheme`` describes schemes of your own.
 """
 
-from ._api import algorithms, compare, infer, preset, profiles, run, sweep
+from ._api import algorithms, compare, identify, infer, preset, profiles, run, sweep
 from ._dataset import Dataset
 from ._error import Error
 from ._firstflight import (
@@ -27,7 +28,7 @@ from ._firstflight import (
     signals,
     slow_start,
 )
-from ._results import Comparison, InferredPath, RunResult, SweepResult
+from ._results import Comparison, IdentifiedSender, InferredPath, RunResult, SweepResult
 from ._scheme import Scheme
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Dataset",
     "Entry",
     "Error",
+    "IdentifiedSender",
     "InferredPath",
     "Lost",
     "Plan",
@@ -50,6 +52,7 @@ __all__ = [
     "Table",
     "algorithms",
     "compare",
+    "identify",
     "infer",
     "preset",
     "presets",

@@ -15,7 +15,7 @@ from ._dataset import Dataset
 from ._error import Error
 from ._firstflight import Scenario
 from ._progress import ProgressCallback, shown
-from ._results import Comparison, InferredPath, RunResult, SweepResult
+from ._results import Comparison, IdentifiedSender, InferredPath, RunResult, SweepResult
 from ._scheme import SchemeLike
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def compare(
     memory: Quantity | None = None,
     trace: bool = False,
     bpf: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    keylog: str | os.PathLike[str] | None = None,
     progress: bool | ProgressCallback | None = None,
 ) -> Comparison:
     """Ranks start-up schemes by completion time, as ``firstflight compare`` does.
@@ -150,6 +151,7 @@ def compare(
         memory: limit of the memory of all runs, such as ``"8 GB"``; None is 4 GB.
         trace: whether packets are recorded, for ``write()``.
         bpf: as in ``run``.
+        keylog: a key log (``SSLKEYLOGFILE``) of captured QUIC connections; their packets are then read, where they are modelled otherwise.
         progress: as in ``run``.
 
     Returns:
@@ -183,6 +185,7 @@ def compare(
             memory=given.quantity("memory", memory, "size"),
             trace=given.flag("trace", trace),
             bpf=given.paths("bpf", bpf),
+            keylog=given.file("keylog", keylog),
             command="firstflight.compare",
             progress=callback,
         )
@@ -192,21 +195,57 @@ def compare(
 def infer(
     capture: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
+    keylog: str | os.PathLike[str] | None = None,
     progress: bool | ProgressCallback | None = None,
 ) -> InferredPath:
-    """Infers the path that the TCP connections of a capture crossed, from their packets alone.
+    """Infers the path that the connections of a capture crossed, from their packets alone.
 
     ``compare(capture)`` goes further: it also searches for the kinds of path that explain the connections.
 
     Args:
-        capture: the path of a pcap or pcapng file, plain or compressed with gzip or zstd, of a folder of them, or a list.
+        capture: the path of a pcap or pcapng file or of a qlog, plain or compressed with gzip or zstd, of a folder of them, or a list.
+        keylog: as in ``compare``.
         progress: as in ``run``.
 
     Raises:
-        Error: the file is no capture, or has no TCP connections that carried data.
+        Error: the file is no capture, or has no connections that carried data; the key log is none.
     """
     with shown(progress) as callback:
-        return InferredPath(native.infer(capture, progress=callback))
+        return InferredPath(native.infer(capture, keylog=given.file("keylog", keylog), progress=callback))
+
+
+def identify(
+    capture: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    first: int = 5,
+    seed: int = 1,
+    keylog: str | os.PathLike[str] | None = None,
+    progress: bool | ProgressCallback | None = None,
+) -> list[IdentifiedSender]:
+    """Names the stack of each sender of a capture by how it starts, as ``firstflight identify`` does.
+
+    Args:
+        capture: as in ``infer``; taken at the sender, with transfers of 300 KB or more from their first packet, it shows most.
+        first: only so many senders, of those with most data.
+        seed: seed of the paths that are drawn within the ranges of the estimates.
+        keylog: as in ``compare``.
+        progress: as in ``run``.
+
+    Returns:
+        The senders, those with most data first. Warnings of the capture are raised as UserWarning.
+
+    Raises:
+        Error: the file is no capture, or no sender shows a round trip and a transfer of 9 KB; the key log is none.
+    """
+    with shown(progress) as callback:
+        text = native.identify(
+            capture,
+            first=given.count("first", first),
+            seed=given.seed(seed),
+            keylog=given.file("keylog", keylog),
+            progress=callback,
+        )
+    return [IdentifiedSender(sender) for sender in json.loads(text)]
 
 
 @overload

@@ -54,6 +54,14 @@ def replications(value: Any) -> int:
     return whole("replications", value, 2**32 - 1)
 
 
+def count(keyword: str, value: Any) -> int:
+    """A number of things, one at least."""
+    number = whole(keyword, value, 2**32 - 1)
+    if number == 0:
+        raise Error(f"{keyword} = 0: out of range; expected a whole number from 1 to {2**32 - 1}")
+    return number
+
+
 def seed(value: Any) -> int:
     """A seed."""
     return whole("seed", value, 2**63 - 1)
@@ -128,3 +136,10 @@ def paths(keyword: str, values: Any) -> list[str | os.PathLike[str]]:
         if not isinstance(value, (str, os.PathLike)):
             raise wrong(keyword, value, "a path, or a list of paths")
     return every
+
+
+def file(keyword: str, value: Any) -> str | os.PathLike[str] | None:
+    """The path of a file, or None."""
+    if value is None or isinstance(value, (str, os.PathLike)):
+        return value
+    raise wrong(keyword, value, "a path")

@@ -234,6 +234,60 @@ class Comparison(_Result):
         return _html.table(self._dict["title"], rows, columns, [f"Warning: {it}" for it in self.warnings])
 
 
+class IdentifiedSender(Mapping[str, Any]):
+    """A sender that ``identify`` found in a capture.
+
+    It is a mapping from the names of the JSON object (``docs/results.md``) to their values: ``sender["first_flight_packets"]``.
+    """
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+
+    @property
+    def sender(self) -> str:
+        """Address and port."""
+        return self._values["sender"]
+
+    @property
+    def starts_as(self) -> str | None:
+        """The stack, as a phrase; None if it is none of those that have a profile."""
+        return self._values["starts_as"]
+
+    @property
+    def probability(self) -> float | None:
+        """Probability of ``starts_as``; None without it."""
+        return self._values["probability"]
+
+    @property
+    def unknown(self) -> float:
+        """Probability that the sender is of no stack that has a profile."""
+        return self._values["unknown"]
+
+    @property
+    def stacks(self) -> list[dict[str, Any]]:
+        """The stacks with ``profile``, ``scheme`` and ``probability``, the likeliest first; at least the three nearest."""
+        return self._values["stacks"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object."""
+        return dict(self._values)
+
+    def __getitem__(self, field: str) -> Any:
+        """A value by its name. Raises KeyError."""
+        return self._values[field]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        stack = "no stack that has a profile" if self.starts_as is None else self.starts_as
+        probability = self.unknown if self.probability is None else self.probability
+        return f"<IdentifiedSender {self.sender}: {stack}, probability {probability:.2f}>"
+
+
 class InferredPath(_Result, Mapping[str, Any]):
     """Result of ``infer``: the path that captured connections crossed.
 

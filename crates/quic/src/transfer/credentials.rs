@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
-use rustls::RootCertStore;
 use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::{CipherSuite, KeyLog, NoKeyLog, RootCertStore};
 use thiserror::Error;
 
 /// Name for which the certificate is issued.
@@ -43,12 +43,23 @@ impl Credentials {
     /// # Errors
     /// [`CredentialsError`] if the TLS library refuses the settings.
     pub fn new() -> Result<Self, CredentialsError> {
+        Self::with_key_log(Arc::new(NoKeyLog), None)
+    }
+
+    /// Credentials of a new server that hands the secrets of its connections to `log`. `suite` is the cipher suite that both ends prefer, instead of
+    /// the TLS library's choice.
+    ///
+    /// # Errors
+    /// As [`Credentials::new`].
+    pub fn with_key_log(log: Arc<dyn KeyLog>, suite: Option<CipherSuite>) -> Result<Self, CredentialsError> {
         let key = KeyPair::generate_for(&PKCS_ED25519)?;
         let mut parameters = CertificateParams::new(vec![SERVER_NAME.into()])?;
         // Made from the key, a serial number has one byte less now and then.
         parameters.serial_number = Some(1.into());
         let certificate = parameters.self_signed(&key)?.der().clone();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut provider = rustls::crypto::ring::default_provider();
+        provider.cipher_suites.sort_by_key(|one| suite.is_some_and(|suite| one.suite() != suite));
+        let provider = Arc::new(provider);
         let versions = [&rustls::version::TLS13];
 
         let mut server = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -59,6 +70,7 @@ impl Credentials {
                 PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
             )?;
         server.max_early_data_size = EARLY_DATA;
+        server.key_log = log;
 
         let mut roots = RootCertStore::empty();
         roots.add(certificate)?;

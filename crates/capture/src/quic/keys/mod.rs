@@ -38,11 +38,17 @@ impl KeyLog {
                 continue;
             }
             log.take(line).map_err(|why| {
-                format!("line {}: {why}; expected a label, a random number and a secret in hexadecimal digits", number + 1)
+                format!(
+                    "line {}: {why}; expected a label, a random number and a secret in hexadecimal digits",
+                    number + 1
+                )
             })?;
         }
         if log.secrets.is_empty() {
-            return Err("no secret of QUIC; expected lines CLIENT_TRAFFIC_SECRET_0 and SERVER_TRAFFIC_SECRET_0".into());
+            return Err(
+                "no secret of QUIC; expected lines CLIENT_TRAFFIC_SECRET_0 and SERVER_TRAFFIC_SECRET_0"
+                    .into(),
+            );
         }
         Ok(log)
     }
@@ -97,7 +103,9 @@ mod tests {
         let log = KeyLog::parse(&text).expect("a key log");
         assert_eq!(log.of(&[0xab; 32]), Some(&[Some(vec![0x0c; 48]), Some(vec![0x1f; 32])]));
         let refused = |text: &str| KeyLog::parse(text).expect_err("no key log");
-        assert!(refused("CLIENT_TRAFFIC_SECRET_0 ab").starts_with("line 1: the line does not have three parts"));
+        assert!(
+            refused("CLIENT_TRAFFIC_SECRET_0 ab").starts_with("line 1: the line does not have three parts")
+        );
         let line = format!("\nCLIENT_TRAFFIC_SECRET_0 {} {secret}", "ab".repeat(31));
         assert!(refused(&line).starts_with("line 2: the random number"));
         let line = format!("SERVER_TRAFFIC_SECRET_0 {random} {}", "ag".repeat(32));

@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 
 use super::super::flow_control::Credit;
-use super::super::{Event, MAX_EVENTS, Place};
+use super::super::{Data, Event, MAX_EVENTS, Place};
 use super::hello::{self, Crypto};
 use super::secrets::Keys;
 use super::wire::{Frame, Packet, Version, frames, packets};
@@ -38,6 +38,7 @@ pub(in crate::quic) struct Opened {
     began: [bool; 2],
     pub(in crate::quic) events: Vec<(Nanos, Side, Event)>,
     pub(in crate::quic) ranges: Vec<(u64, u64)>,
+    pub(in crate::quic) places: Vec<Place>,
     /// Length of the latest packet of each side that was one of several in a datagram.
     joined: [usize; 2],
     opened: u64,
@@ -99,17 +100,23 @@ impl Opened {
         if let Some(limits) = hello::limits(client) {
             self.credit[1].announce(limits);
         }
-        let (Some(random), Some(suite), Some(version)) = (self.random, hello::suite(server), self.version) else {
+        let (Some(random), Some(suite), Some(version)) = (self.random, hello::suite(server), self.version)
+        else {
             return;
         };
         let name: String = random.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         let found = match log.of(&random) {
             None => Err(format!("the key log has no secret of the client random {name}...")),
-            Some([None, _]) => Err(format!("the key log lacks CLIENT_TRAFFIC_SECRET_0 of the client random {name}...")),
-            Some([_, None]) => Err(format!("the key log lacks SERVER_TRAFFIC_SECRET_0 of the client random {name}...")),
+            Some([None, _]) => {
+                Err(format!("the key log lacks CLIENT_TRAFFIC_SECRET_0 of the client random {name}..."))
+            }
+            Some([_, None]) => {
+                Err(format!("the key log lacks SERVER_TRAFFIC_SECRET_0 of the client random {name}..."))
+            }
             Some([Some(client), Some(server)]) => {
                 let [client, server] = [client, server].map(|secret| Keys::of(suite, version, secret));
-                let lengths = || format!("the secrets of the client random {name}... are not of its cipher suite");
+                let lengths =
+                    || format!("the secrets of the client random {name}... are not of its cipher suite");
                 client.zip(server).map(<[Keys; 2]>::from).ok_or_else(lengths)
             }
         };
@@ -139,7 +146,8 @@ impl Opened {
         }
         let known = self.joined[side];
         let lengths = [known].into_iter().filter(|known| *known > 0).chain(JOINED.rev());
-        let found = lengths.filter(|len| *len < bytes.len()).find_map(|len| Some((len, open(&bytes[..len])?)));
+        let found =
+            lengths.filter(|len| *len < bytes.len()).find_map(|len| Some((len, open(&bytes[..len])?)));
         let Some((len, content)) = found else {
             self.sealed += 1;
             return;
@@ -212,20 +220,29 @@ impl Opened {
                 self.credit[own].send(id, offset.saturating_add(len), ends);
             }
         }
-        // Behind the rest of lost data stands what comes next.
-        let place = all.iter().rev().find_map(|frame| match *frame {
+        // Each DATAGRAM frame has offsets of its own.
+        let mut alone = number << 16;
+        let places = all.iter().filter_map(|frame| match *frame {
             Frame::Stream { id, offset, len, .. } => Some(Place { first: (id, offset), len }),
-            // The data of DATAGRAM frames is not retransmitted (RFC 9221).
-            Frame::Datagram => Some(Place { first: (u64::MAX, number), len: 1 }),
+            Frame::Datagram(len) => {
+                alone += len;
+                Some(Place { first: (u64::MAX, alone - len), len })
+            }
             _ => None,
         });
-        let Some(place) = place else { return };
+        let first = self.places.len();
+        self.places.extend(places.filter(|place| place.len > 0));
+        let count = self.places.len() - first;
+        if count == 0 {
+            return;
+        }
         if let Some(limit) = limit.filter(|_| !self.began[own]) {
             self.push(one.at, side.other(), Event::Allowed(u32::try_from(limit).unwrap_or(u32::MAX)));
         }
         self.began[own] = true;
         let size = u32::try_from(size).unwrap_or(u32::MAX);
-        self.push(one.at, side, Event::Sent { number, size, data: Some(place) });
+        let data = Data::All { first: first as u32, count: count as u32 };
+        self.push(one.at, side, Event::Sent { number, size, data });
     }
 
     /// Sentences about packets that are left out.
@@ -241,7 +258,10 @@ impl Opened {
             format!("{count} packets have a frame of an unknown type ({kind:#x}); the frames behind it are not read")
         });
         let sealed = count(self.sealed, "are not opened by the secrets of the key log and are left out");
-        let cut = count(self.cut, "were not captured whole and are left out; tcpdump keeps whole packets with -s 0");
+        let cut = count(
+            self.cut,
+            "were not captured whole and are left out; tcpdump keeps whole packets with -s 0",
+        );
         let beyond = count(self.beyond, &format!("behind the first {MAX_EVENTS} events are left out"));
         Ok([unknown, sealed, cut, beyond].into_iter().flatten().collect())
     }

@@ -1,7 +1,9 @@
 //! Keys of packets from secrets, and packets that they open (RFC 9001 section 5, RFC 9369 section 3.3).
 
 use ring::aead::quic::{AES_128, AES_256, Algorithm as HeaderAlgorithm, CHACHA20, HeaderProtectionKey};
-use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
+use ring::aead::{
+    AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey,
+};
 use ring::hkdf::{HKDF_SHA256, HKDF_SHA384, KeyType, Prk, Salt};
 
 use super::wire::Version;
@@ -117,7 +119,10 @@ pub(super) struct Keys {
 
 impl std::fmt::Debug for Keys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keys").field("suite", &self.suite).field("largest", &self.largest).finish_non_exhaustive()
+        f.debug_struct("Keys")
+            .field("suite", &self.suite)
+            .field("largest", &self.largest)
+            .finish_non_exhaustive()
     }
 }
 
@@ -224,9 +229,15 @@ mod tests {
     fn initial_keys_and_the_chacha20_packet_are_those_of_rfc_9001_appendix_a() {
         let id = hex("8394c8f03e515708");
         let [client, server] = Keys::initial(Version::First, &id).expect("keys");
-        assert_eq!(client.now.secret, hex("c00cf151ca5be075ed0ebfb5c80323c42d6b7db67881289af4008f1f6c357aea"));
+        assert_eq!(
+            client.now.secret,
+            hex("c00cf151ca5be075ed0ebfb5c80323c42d6b7db67881289af4008f1f6c357aea")
+        );
         assert_eq!(client.now.iv[..], hex("fa044b2f42a3fd3b46fb255c"));
-        assert_eq!(server.now.secret, hex("3c199828fd139efd216c155ad844cc81fb82fa8d7446fa7d78be803acdda951b"));
+        assert_eq!(
+            server.now.secret,
+            hex("3c199828fd139efd216c155ad844cc81fb82fa8d7446fa7d78be803acdda951b")
+        );
         assert_eq!(server.now.iv[..], hex("0ac1493ca1905853b0bba03e"));
         // Section A.5: a PING in a packet with the number 654360564.
         let secret = hex("9ac312a7f877468ebe69422748ad00a15443f18203a07d6060f688f30f21632b");

@@ -140,11 +140,23 @@ fn long(bytes: &[u8]) -> Option<(Packet<'_>, usize)> {
 pub(super) enum Frame<'a> {
     /// Ranges of packet numbers, both ends included, the highest first.
     Ack(Vec<(u64, u64)>),
-    Crypto { offset: u64, data: &'a [u8] },
-    Stream { id: u64, offset: u64, len: u64, ends: bool },
-    Datagram,
+    Crypto {
+        offset: u64,
+        data: &'a [u8],
+    },
+    Stream {
+        id: u64,
+        offset: u64,
+        len: u64,
+        ends: bool,
+    },
+    /// Data that is not retransmitted (RFC 9221), bytes.
+    Datagram(u64),
     MaxData(u64),
-    MaxStreamData { id: u64, limit: u64 },
+    MaxStreamData {
+        id: u64,
+        limit: u64,
+    },
     /// PADDING, PING, and frames that change no data.
     Other,
     /// A frame of a type that no standard has: what follows it cannot be read.
@@ -211,7 +223,7 @@ fn frame<'a>(rest: &mut Bytes<'a>) -> Option<Frame<'a>> {
         }
         0x30 | 0x31 => {
             let len = if kind == 0x31 { rest.integer() } else { Some(rest.0.len() as u64) };
-            rest.sized(len).map(|_| Frame::Datagram)?
+            Frame::Datagram(rest.sized(len)?.len() as u64)
         }
         unknown => Frame::Unknown(unknown),
     })
@@ -246,7 +258,10 @@ mod tests {
 
     #[test]
     fn integers_are_those_of_rfc_9000_appendix_a_1() {
-        let bytes = [0xc2, 0x19, 0x7c, 0x5e, 0xff, 0x14, 0xe8, 0x8c, 0x9d, 0x7f, 0x3e, 0x7d, 0x7b, 0xbd, 0x25, 0x40, 0x25];
+        let bytes = [
+            0xc2, 0x19, 0x7c, 0x5e, 0xff, 0x14, 0xe8, 0x8c, 0x9d, 0x7f, 0x3e, 0x7d, 0x7b, 0xbd, 0x25, 0x40,
+            0x25,
+        ];
         let mut rest = Bytes(&bytes);
         let numbers: Vec<u64> = std::iter::from_fn(|| rest.integer()).collect();
         assert_eq!(numbers, [151_288_809_941_952_652, 494_878_333, 15_293, 37, 37]);

@@ -148,6 +148,7 @@ impl Log {
             ids: ids.map(|id| id.unwrap_or(8)),
             events,
             ranges: self.ranges,
+            places: vec![],
             first: 0,
             open: 0.0,
             arrives: receiver.then_some(side(false)),

@@ -4,7 +4,7 @@ use firstflight_contract::Nanos;
 use serde_json::Value;
 
 use super::super::flow_control::{Credit, Limits};
-use super::super::{Event, MAX_EVENTS, Place};
+use super::super::{Data, Event, MAX_EVENTS, Place};
 use super::connection::{Log, Opener};
 use super::in_flight::Change;
 use super::value::{address, endpoint, field, integer, is_of_data, number, packet_number, packet_type};
@@ -183,6 +183,7 @@ impl Log {
                     self.push(at, !local, Event::Allowed(u32::try_from(limit).unwrap_or(u32::MAX)));
                 }
                 self.last_sent_is_data |= local;
+                let data = data.map_or(Data::Unknown, Data::Last);
                 self.push(at, local, Event::Sent { number, size, data });
             }
             (Some(_), ..) => self.sizeless += 1,
@@ -229,13 +230,16 @@ impl Log {
 /// Limits in the transport parameters of an end.
 fn limits(parameters: &Value) -> Limits {
     let of = |name: &str| field(&[(parameters, name)]);
-    let streams = ["bidi_remote", "bidi_local", "uni"].map(|kind| of(&format!("initial_max_stream_data_{kind}")));
+    let streams =
+        ["bidi_remote", "bidi_local", "uni"].map(|kind| of(&format!("initial_max_stream_data_{kind}")));
     Limits { connection: of("initial_max_data"), streams }
 }
 
 /// Takes a frame of the other end. Returns whether it raises a limit.
 fn raise(credit: &mut Credit, frame: &Value, kind: &str) -> bool {
-    let Some(limit) = field(&[(frame, "maximum"), (frame, "maximum_data"), (frame, "max")]) else { return false };
+    let Some(limit) = field(&[(frame, "maximum"), (frame, "maximum_data"), (frame, "max")]) else {
+        return false;
+    };
     match kind {
         "max_data" => credit.raise(limit),
         "max_stream_data" => {
