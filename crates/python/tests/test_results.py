@@ -207,6 +207,23 @@ def test_a_table_has_rows_columns_and_a_head() -> None:
     assert "more rows" not in table.head(10)._repr_html_()
 
 
+def test_the_senders_of_a_capture_are_those_of_the_command(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        [sender] = ff.identify(CAPTURE)
+    [printed] = json.loads(command("identify", str(CAPTURE), "--json"))
+    assert sender.to_dict() == dict(sender) == printed
+    assert (sender.starts_as, sender.probability, sender.unknown) == tuple(printed[key] for key in ("starts_as", "probability", "unknown"))
+    assert sender.stacks[0]["profile"] == "linux"
+    keys = tmp_path / "keys.log"
+    keys.write_text("CLIENT_TRAFFIC_SECRET_0 ab")
+    for call in (ff.identify, ff.infer, ff.compare):
+        with pytest.raises(ff.Error, match="line 1: the line does not have three parts"):
+            call(CAPTURE, keylog=keys)
+    with pytest.raises(ff.Error, match="a key log opens packets of captures"):
+        ff.compare("cable", keylog=keys)
+
+
 def test_an_inferred_path_is_a_mapping_and_a_scenario() -> None:
     path = ff.infer(CAPTURE)
     assert dict(path) == path.to_dict() and len(path) == len(path.to_dict()) and "rtt_ms" in path

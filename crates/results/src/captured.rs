@@ -42,7 +42,7 @@ object! {
         captured_at: String,
         /// Transport protocol: `tcp` or `quic`.
         transport: String,
-        /// Source of the packets: `segments` of TCP, the `qlog` of one end of QUIC, or the `datagrams` of encrypted QUIC, whose acknowledgements
+        /// Source of the packets: `segments` of TCP, the `qlog` of one end of QUIC, QUIC that a key log `opened`, or the `datagrams` of encrypted QUIC, whose acknowledgements
         /// and losses are modelled.
         source: String,
         /// Registers of the sender, if its qlog has them.

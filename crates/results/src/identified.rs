@@ -9,7 +9,7 @@ object! {
         sender: String,
         /// Transport protocol: `tcp` or `quic`.
         protocol: String,
-        /// Source of the packets: `segments`, `datagrams` (encrypted, so that acknowledgements are modelled) or `qlog`.
+        /// Source of the packets: `segments`, `datagrams` (encrypted, so that acknowledgements are modelled), `opened` (by a key log) or `qlog`.
         source: String,
         /// Connections that were compared: those with most data.
         connections: u64,

@@ -16,6 +16,8 @@ const MOST_MISSING: u64 = 1 << 26;
 pub(super) struct Bytes {
     /// Bytes of streams that have a range, by stream and offset: their number and the start of the range.
     placed: BTreeMap<(u64, u64), (u64, u64)>,
+    /// Starts and ends of the ranges that packets had when they were first sent.
+    first: BTreeMap<u64, u64>,
     /// Ranges of the packets that are not acknowledged, by their numbers.
     sent: BTreeMap<u64, Vec<(u64, u64)>>,
     /// End of the data sent so far.
@@ -34,9 +36,11 @@ impl Bytes {
         self.acknowledged.get(&0).copied().unwrap_or(0)
     }
 
-    /// Starts and lengths of the ranges of a packet with data of these places, in ascending order. If packets are lost before the point of capture
-    /// (`arrives`), data that is missing before a place has a range, too.
+    /// Starts and lengths of the ranges of a packet with data of these places, in ascending order. A packet that was sent before is repeated
+    /// with its first byte, as a whole. If packets are lost before the point of capture (`arrives`), data that is missing before a place has a range,
+    /// too, and what fills it is not repeated.
     pub(super) fn send(&mut self, number: u64, places: &[Place], arrives: bool) -> Vec<(u64, u32)> {
+        let known = self.high;
         let mut ranges = vec![];
         for place in places.iter().filter(|place| place.len > 0) {
             let (stream, begin) = place.first;
@@ -52,10 +56,22 @@ impl Bytes {
             }
         }
         let ranges = joined(ranges);
-        let lengths = |(start, end): &(u64, u64)| (*start, u32::try_from(end - start).unwrap_or(u32::MAX));
-        let lengths = ranges.iter().map(lengths).collect();
+        let divided = ranges.iter().flat_map(|&(start, end)| {
+            let repeated = match arrives {
+                true => vec![(start, end.min(known))],
+                false => self.begun(start, end.min(known)),
+            };
+            repeated.into_iter().chain([(start.max(known), end)])
+        });
+        let divided: Vec<(u64, u64)> = divided.filter(|(start, end)| start < end).collect();
+        self.first.extend(divided.iter().copied().filter(|(start, _)| *start >= known));
         self.sent.insert(number, ranges);
-        lengths
+        divided.iter().map(|(start, end)| (*start, u32::try_from(end - start).unwrap_or(u32::MAX))).collect()
+    }
+
+    /// Starts and ends of the packets whose first byte lies in a range.
+    fn begun(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        self.first.range(start..end.max(start)).map(|(start, end)| (*start, *end)).collect()
     }
 
     /// Gives ranges to the bytes between the end of what is known of a stream and `until`.
@@ -167,10 +183,10 @@ mod tests {
         }
         assert_eq!(bytes.acknowledge(&[(0, 0), (3, 3)]).blocks, [(3000, 4000)]);
         assert_eq!(bytes.cumulative(), 1000);
-        // Packets 1 and 2 in packets of 1400 bytes: the second one has 600 bytes of them and 800 new ones.
-        assert_eq!(bytes.send(5, &[place(0, 1000, 1400)], false), [(1000, 1400)]);
+        // Packets 1 and 2 in packets of 1400 bytes: the first one begins both, and the second one has 600 bytes of them and 800 new ones.
+        assert_eq!(bytes.send(5, &[place(0, 1000, 1400)], false), [(1000, 1000), (2000, 1000)]);
         let mixed = [place(0, 2400, 600), place(0, 4000, 800)];
-        assert_eq!(bytes.send(6, &mixed, false), [(2400, 600), (4000, 800)]);
+        assert_eq!(bytes.send(6, &mixed, false), [(4000, 800)]);
         assert_eq!(bytes.acknowledge(&[(6, 6)]).blocks, [(2400, 3000), (4000, 4800)]);
         assert_eq!(bytes.acknowledge(&[(5, 5)]), Reported::default());
         assert_eq!((bytes.cumulative(), bytes.high()), (4800, 4800));

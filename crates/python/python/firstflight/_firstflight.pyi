@@ -666,9 +666,14 @@ def algorithms() -> str:
     Every scheme and every queue, as the JSON of the command algorithms.
     """
 
-def compare(input: "object" = None, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance: str = "cubic", sizes: SupportsGetItem[int, str] | None = None, rate: str | None = None, rtt: str | None = None, buffer: str | None = None, loss: str | None = None, deployable: bool = False, max_harm: SupportsFloat | SupportsIndex | None = None, max_loss: str | None = None, fastest: bool = False, harm: bool = True, profile: str = "linux", replications: SupportsIndex = 30, seed: SupportsIndex = 1, memory: str | None = None, trace: bool = False, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = ..., command: str = ..., progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
+def compare(input: "object" = None, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance: str = "cubic", sizes: SupportsGetItem[int, str] | None = None, rate: str | None = None, rtt: str | None = None, buffer: str | None = None, loss: str | None = None, deployable: bool = False, max_harm: SupportsFloat | SupportsIndex | None = None, max_loss: str | None = None, fastest: bool = False, harm: bool = True, profile: str = "linux", replications: SupportsIndex = 30, seed: SupportsIndex = 1, memory: str | None = None, trace: bool = False, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = ..., keylog: "str | os.PathLike[str] | None" = None, command: str = ..., progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
     """
     Ranks schemes on a path. firstflight.compare is the function for users.
+    """
+
+def identify(capture: "object", *, first: SupportsIndex = 5, seed: SupportsIndex = 1, keylog: "str | os.PathLike[str] | None" = None, progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> str:
+    """
+    Identifies the senders of a capture, as the JSON of the command identify. firstflight.identify is the function for users.
     """
 
 def in_toml(key: str, value: "object") -> str:
@@ -676,7 +681,7 @@ def in_toml(key: str, value: "object") -> str:
     A value of a key with its tables, `path.rate`, in TOML. Raises firstflight.Error with the key if it is no value of a scenario.
     """
 
-def infer(capture: "object", *, progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
+def infer(capture: "object", *, keylog: "str | os.PathLike[str] | None" = None, progress: "collections.abc.Callable[[str, int, int], object] | None" = None) -> Outcome:
     """
     Infers the path that captured connections crossed. firstflight.infer is the function for users.
     """
