@@ -14,6 +14,7 @@ use crate::registers::Registers;
 use crate::reordering::Reordering;
 use crate::series;
 use crate::side::Side;
+use crate::source::Source;
 use crate::startup::startup;
 use crate::vantage::Vantage;
 use crate::view::{move_to_sender, shortest_echo};
@@ -59,6 +60,8 @@ impl Connection {
         let (sender, receiver) = (flow.ends[side as usize], flow.ends[side.other() as usize]);
         let client = flow.ends[flow.client as usize].ip();
         let source = flow.source;
+        // A log without frames shows no more than datagrams do.
+        let form = if flow.counts_probes { Source::Datagrams } else { source };
         warnings
             .extend(left_out(&trace, start).into_iter().map(|why| format!("{sender} > {receiver}: {why}")));
         let one_sided = one_sided_handshake(flow);
@@ -76,9 +79,9 @@ impl Connection {
         let first = first_transfer(&trace).map(|trace| {
             let observed =
                 observe(&trace, start, established, handshake.is_some(), handshake_rtt, flow.registers);
-            Box::new(Self { sender, receiver, client, vantage, source, observed, trace, first: None })
+            Box::new(Self { sender, receiver, client, vantage, source, form, observed, trace, first: None })
         });
-        Some(Self { sender, receiver, client, vantage, source, observed, trace, first })
+        Some(Self { sender, receiver, client, vantage, source, form, observed, trace, first })
     }
 }
 

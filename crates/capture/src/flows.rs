@@ -196,6 +196,8 @@ pub(crate) struct Flow {
     successor: Successor,
     /// Source of the packets.
     pub(crate) source: Source,
+    /// Whether datagrams of QUIC without data count as data, since nothing shows what they carry.
+    pub(crate) counts_probes: bool,
     /// Share of the data packets of which it is open whether they arrived.
     pub(crate) open: f64,
     /// UDP payload of each packet with data of the two sides, in the order in which they left; none of a connection of TCP.
@@ -236,6 +238,7 @@ impl Flow {
             repeats: 0,
             successor: Successor::default(),
             source: Source::default(),
+            counts_probes: false,
             open: 0.0,
             datagrams: [vec![], vec![]],
             registers: None,
@@ -321,6 +324,7 @@ impl Flow {
         let Self { ends, sides, client, group, exchange, last, keeps, reset, since_reset, repeats, .. } =
             *self;
         let (source, open, registers, vantage) = (self.source, self.open, self.registers, self.vantage);
+        let counts_probes = self.counts_probes;
         Self {
             ends,
             packets,
@@ -336,6 +340,7 @@ impl Flow {
             repeats,
             successor,
             source,
+            counts_probes,
             open,
             datagrams: std::mem::take(&mut self.datagrams),
             registers,

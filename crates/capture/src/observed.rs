@@ -38,6 +38,8 @@ pub struct Connection {
     pub vantage: Vantage,
     /// Source of its packets, with the transport protocol.
     pub source: Source,
+    /// Source of packets of the same form.
+    pub(crate) form: Source,
     /// Behaviour of the connection.
     pub observed: Observed,
     /// Packets, for the estimators.
@@ -102,6 +104,11 @@ impl Connection {
     /// Packets in the order in which they were sent, with their fates.
     pub fn offered(&self) -> Vec<Offered> {
         offered(&self.trace)
+    }
+
+    /// Source of packets of the same form: a log of QUIC without frames shows what encrypted datagrams do.
+    pub fn form(&self) -> Source {
+        self.form
     }
 
     /// Packets over time, with their rounds.

@@ -126,7 +126,7 @@ impl Explanation {
             let bytes = if seen.completion.is_some() { seen.bytes } else { 2 * seen.bytes };
             let summary = one.summary()?;
             let longest = Nanos((LONGEST * libm::exp(summary.get("time of all")) * 1e9) as u64);
-            let transfer = Transfer { bytes, acked: seen.delivered_bytes, source: one.source, longest };
+            let transfer = Transfer { bytes, acked: seen.delivered_bytes, source: one.form(), longest };
             let (late, first, offered) = (late(one), one.first_round_trip(), one.offered());
             let end = one.slow_start_end();
             Some((index, Target { summary, transfer, late, first, end, offered }))

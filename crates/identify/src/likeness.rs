@@ -42,7 +42,7 @@ pub(crate) struct Captured {
 impl Captured {
     pub(crate) fn of(connection: &Connection) -> Option<Self> {
         let (rtt, payload) = (connection.shortest_rtt()?, connection.observed.mss);
-        Self::sent(&connection.sending(), rtt, payload, connection.source)
+        Self::sent(&connection.sending(), rtt, payload, connection.form())
     }
 
     /// The sender of these packets, whose full ones have this payload; `rtt` is its shortest round trip.

@@ -211,7 +211,7 @@ def test_the_senders_of_a_capture_are_those_of_the_command(tmp_path: Path) -> No
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         [sender] = ff.identify(CAPTURE)
-    [printed] = json.loads(command("identify", str(CAPTURE), "--json"))
+    [printed] = command("identify", str(CAPTURE))
     assert sender.to_dict() == dict(sender) == printed
     assert (sender.starts_as, sender.probability, sender.unknown) == tuple(printed[key] for key in ("starts_as", "probability", "unknown"))
     assert sender.stacks[0]["profile"] == "linux"

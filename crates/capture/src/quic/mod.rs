@@ -181,15 +181,23 @@ impl Recorded {
         })
     }
 
-    /// Data of the packets of a side whose places are all known, bytes.
-    fn known_sizes(&self, side: Side) -> impl Iterator<Item = u32> {
-        self.events.iter().filter_map(move |(_, of, event)| match event {
-            Event::Sent { data: data @ Data::All { .. }, .. } if *of == side => {
+    /// Data of a full packet of a side, and the mean of the other bytes in packets of the size `full`, some of which have ACK frames. `None` if places
+    /// are not known.
+    fn data_of_a_packet(&self, side: Side, full: u32) -> Option<(u32, u32)> {
+        let known = self.events.iter().filter_map(|(_, of, event)| match event {
+            Event::Sent { size, data: data @ Data::All { .. }, .. } if *of == side => {
                 let sum: u64 = self.places_of(*data).iter().map(|place| place.len).sum();
-                u32::try_from(sum).ok()
+                Some((*size, u32::try_from(sum).ok()?))
             }
             _ => None,
-        })
+        });
+        let known: Vec<(u32, u32)> = known.collect();
+        let data = full_size(known.iter().map(|one| one.1))?;
+        let others = known.iter().filter(|(size, _)| *size == full);
+        let others: Vec<u64> = others.map(|(size, data)| size.saturating_sub(*data).into()).collect();
+        let count = others.len().max(1) as u64;
+        let mean = (others.iter().sum::<u64>() + count / 2) / count;
+        Some((data.max(1), u32::try_from(mean).unwrap_or(OVERHEAD)))
     }
 
     /// The places of a packet's data, if all are known.
@@ -206,11 +214,10 @@ impl Recorded {
             [Side::First, Side::Second].map(|side| self.sizes(side).map(u64::from).sum::<u64>());
         let sender = if client >= server { Side::First } else { Side::Second };
         let full = full_size(self.sizes(sender))?;
-        let header = match full_size(self.known_sizes(sender)) {
-            Some(data) => full.saturating_sub(data),
-            None => OVERHEAD + self.ids[sender as usize],
-        };
-        let mss = full.saturating_sub(header).max(1);
+        let (mss, header) = self.data_of_a_packet(sender, full).unwrap_or_else(|| {
+            let header = OVERHEAD + self.ids[sender as usize];
+            (full.saturating_sub(header).max(1), header)
+        });
         let mut flow = self.begin(mss);
         let ends = self.ends_of_data();
         let mut boards = [(); 2].map(|()| Board::of(self.source));
@@ -287,6 +294,8 @@ impl Recorded {
         let first = packet(client, server, Flags::SYN, PURE);
         let mut flow = Flow::new(&first);
         (flow.source, flow.open, flow.registers) = (self.source, self.open, self.registers);
+        let unknown = |event: &Event| matches!(event, Event::Sent { data: Data::Unknown, .. });
+        flow.counts_probes = self.events.iter().any(|(.., event)| unknown(event));
         let of_end = if self.arrives.is_some() { Vantage::Receiver } else { Vantage::Sender };
         flow.vantage = (self.source == Source::Qlog).then_some(of_end);
         flow.packets.reserve(self.events.len() + 3);
