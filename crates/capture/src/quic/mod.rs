@@ -125,6 +125,7 @@ pub(crate) enum Data {
     Unknown,
     /// Place of the last data.
     Last(Place),
+    #[cfg_attr(not(feature = "keys"), allow(dead_code, reason = "only keys show all places"))]
     /// All of them: index of the first in [`Recorded::places`], and their number.
     All {
         /// Index.
