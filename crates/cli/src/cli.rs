@@ -41,7 +41,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Compare(compare::Options),
+    Compare(Box<compare::Options>),
     Capture(capture::Options),
     Connections(connections::Options),
     Identify(identify::Options),
