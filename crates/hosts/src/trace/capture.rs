@@ -13,7 +13,8 @@ use firstflight_sim::outcome::{Outcome, simulate_observed};
 use firstflight_sim::packet::{self, Blocks};
 use firstflight_sim::sender::Sender;
 
-use super::record::{Data, Event, FlowRecording, SYN, Sizes};
+use super::record::{Data, Event, FlowRecording, SYN};
+use super::sizes::Sizes;
 
 /// Capture that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ pub mod capture;
 pub mod journey;
 pub mod record;
 mod series;
+mod sizes;
 mod transit;
 
 pub(crate) use journey::journeys;
