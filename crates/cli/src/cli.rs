@@ -12,8 +12,8 @@ use firstflight_scenario::{preset::PRESETS, schema};
 use crate::doctor::VERSION;
 use crate::failure::{Failure, wrong_at};
 use crate::{
-    algorithms, capture, compare, conform, connections, doctor, effect, identify, log, output, presets, run, sender,
-    sweep,
+    algorithms, capture, compare, conform, connections, doctor, effect, identify, log, output, presets, run,
+    sender, sweep,
 };
 
 /// Compare the start-up schemes of TCP connections.

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use firstflight_conform::{
-    CaseVerdict, Kept, Outcome, Stack, Vector, Verdict, cases, is_of, known_schemes, own, schemes_with_cases, vectors,
+    CaseVerdict, Kept, Outcome, Stack, Vector, Verdict, cases, is_of, known_schemes, own, schemes_with_cases,
+    vectors,
 };
 use firstflight_document::nearest;
 use firstflight_report::{percent_magnitude, wrap};
@@ -74,7 +75,11 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         false => print(&text(&held, &verdicts, options.details))?,
     }
     flaws.extend(verdicts.iter().filter(|verdict| verdict.broken).filter_map(|verdict| verdict.why.clone()));
-    flaws.extend(held.iter().filter(|case| case.kept == Kept::Broken).map(|case| format!("{}: {}", case.case, case.found)));
+    flaws.extend(
+        held.iter()
+            .filter(|case| case.kept == Kept::Broken)
+            .map(|case| format!("{}: {}", case.case, case.found)),
+    );
     let last = flaws.pop();
     for flaw in flaws {
         complain(format_args!("error: {flaw}"));
@@ -89,9 +94,12 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 
 /// The cases of the schemes, held by this program's schemes or by the program of the user.
 fn held_cases(options: &Options, schemes: &[String]) -> Vec<CaseVerdict> {
-    let wanted = schemes_with_cases().filter(|label| schemes.is_empty() || schemes.iter().any(|name| name == label));
+    let wanted =
+        schemes_with_cases().filter(|label| schemes.is_empty() || schemes.iter().any(|name| name == label));
     let held = wanted.flat_map(|label| match &options.stack {
-        Some(command) => cases(label, &mut || Ok(Box::new(Stack::start(command, DATAGRAM, FIRST_FLIGHT)?) as _)),
+        Some(command) => {
+            cases(label, &mut || Ok(Box::new(Stack::start(command, DATAGRAM, FIRST_FLIGHT)?) as _))
+        }
         None => cases(label, &mut || own(label)),
     });
     held.collect()
@@ -126,7 +134,9 @@ fn chosen(options: &Options) -> Result<Vec<String>, Failure> {
         if options.vectors.is_none() && !schemes_with_cases().any(|label| label == scheme) {
             let why = "no draft has cases for this scheme";
             let with_cases: Vec<&str> = schemes_with_cases().collect();
-            return Err(wrong_at(scheme, why).expecting(format!("--vectors DIR, or {}", one_of(&with_cases))).into());
+            return Err(wrong_at(scheme, why)
+                .expecting(format!("--vectors DIR, or {}", one_of(&with_cases)))
+                .into());
         }
     }
     if options.stack.is_some() && options.schemes.len() != 1 {
@@ -188,7 +198,8 @@ fn text(held: &[CaseVerdict], verdicts: &[Verdict], details: bool) -> String {
     }
     let others = groups(verdicts.iter().filter(|verdict| verdict.outcome == Outcome::NotComparable));
     if !others.is_empty() {
-        let names: Vec<String> = others.iter().map(|(scheme, of)| format!("{scheme} ({})", of.len())).collect();
+        let names: Vec<String> =
+            others.iter().map(|(scheme, of)| format!("{scheme} ({})", of.len())).collect();
         let line = format!("Not comparable, as no scheme here has their rule: {}", names.join(", "));
         text += "\n";
         for line in wrap(&line, terminal_columns()) {
@@ -204,7 +215,9 @@ fn text(held: &[CaseVerdict], verdicts: &[Verdict], details: bool) -> String {
         (Outcome::NotComparable, "not comparable"),
     ]
     .iter()
-    .filter_map(|(outcome, words)| Some(count(*outcome)).filter(|count| *count > 0).map(|n| format!("{n} {words}")))
+    .filter_map(|(outcome, words)| {
+        Some(count(*outcome)).filter(|count| *count > 0).map(|n| format!("{n} {words}"))
+    })
     .collect();
     let vectors = if verdicts.len() == 1 { "vector" } else { "vectors" };
     text += "\n";
@@ -291,6 +304,9 @@ fn row(verdict: &Verdict) -> [String; 6] {
 
 fn difference(verdict: &Verdict) -> String {
     verdict.first_difference.as_ref().map_or(String::new(), |first| {
-        format!("event {} at {:.3} s: {} B there, {} B here", first.event, first.at_s, first.theirs, first.ours)
+        format!(
+            "event {} at {:.3} s: {} B there, {} B here",
+            first.event, first.at_s, first.theirs, first.ours
+        )
     })
 }

@@ -20,7 +20,10 @@ fn schemes_are_held_to_their_authors_vectors() {
     let verdicts = found["vectors"].as_array().expect("an array");
     assert_eq!(verdicts.len(), 5, "{found}");
     for verdict in verdicts {
-        assert!(["equal", "within-a-segment"].contains(&verdict["outcome"].as_str().expect("a word")), "{verdict}");
+        assert!(
+            ["equal", "within-a-segment"].contains(&verdict["outcome"].as_str().expect("a word")),
+            "{verdict}"
+        );
         assert_eq!(verdict["exit_theirs"], verdict["exit_ours"]);
     }
     let text = scratch.run(&["conform", "neqo-hystart", "--vectors", &vectors()]).out;
@@ -56,7 +59,10 @@ fn a_program_of_another_project_is_held_to_the_vectors_of_its_rule() {
         .run(&["conform", "quinn-newreno", "--vectors", &vectors(), "--stack", &command, "--json"])
         .json();
     let [verdict] = &found["vectors"].as_array().expect("an array")[..] else { panic!("{found}") };
-    assert_eq!((&verdict["ours"], &verdict["outcome"]), (&"NewReno of RFC 9002".into(), &"within-a-segment".into()));
+    assert_eq!(
+        (&verdict["ours"], &verdict["outcome"]),
+        (&"NewReno of RFC 9002".into(), &"within-a-segment".into())
+    );
 }
 
 #[test]
@@ -64,9 +70,15 @@ fn programs_that_break_off_are_named_and_the_rest_goes_on() {
     let scratch = Scratch::new();
     for (command, why) in [
         ("true", "ended; expected an answer to each line until standard input ends"),
-        ("echo no; cat > /dev/null", "answered \"no\": expected ident at line 1 column 2; expected an object such as {\"cwnd\": 12000}"),
+        (
+            "echo no; cat > /dev/null",
+            "answered \"no\": expected ident at line 1 column 2; expected an object such as {\"cwnd\": 12000}",
+        ),
         ("echo '{\"cwnd\":12000}'; cat > /dev/null", "states no `protocol`; expected \"protocol\": 1"),
-        ("echo '{\"cwnd\":12000,\"protocol\":7}'; cat > /dev/null", "speaks version 7 of the protocol; expected 1"),
+        (
+            "echo '{\"cwnd\":12000,\"protocol\":7}'; cat > /dev/null",
+            "speaks version 7 of the protocol; expected 1",
+        ),
     ] {
         let broken = scratch.run(&["conform", "hystart++", "--stack", command]);
         assert_eq!(broken.code, 2, "{command}: {}", broken.err);
@@ -105,12 +117,21 @@ fn what_cannot_be_held_is_refused_by_name() {
     assert!(unknown.starts_with("error: hystart: nothing is held under this name; expected "), "{unknown}");
     assert!(unknown.trim_end().ends_with("did you mean \"hystart++\"?"), "{unknown}");
     let without = refused(&["conform", "cubic"]);
-    assert_eq!(without, "error: cubic: no draft has cases for this scheme; expected --vectors DIR, or hystart++\n");
+    assert_eq!(
+        without,
+        "error: cubic: no draft has cases for this scheme; expected --vectors DIR, or hystart++\n"
+    );
     let two = refused(&["conform", "--stack", "true"]);
-    assert!(two.starts_with("error: --stack: 0 schemes are named; a controller has the rule of one"), "{two}");
+    assert!(
+        two.starts_with("error: --stack: 0 schemes are named; a controller has the rule of one"),
+        "{two}"
+    );
     let missing = refused(&["conform", "--vectors", "nowhere"]);
     assert!(missing.starts_with("error: nowhere: cannot be read: "), "{missing}");
     std::fs::create_dir(scratch.path().join("empty")).expect("a folder");
     let empty = refused(&["conform", "--vectors", "empty"]);
-    assert!(empty.starts_with("error: empty: no vector of these schemes; expected a folder of files"), "{empty}");
+    assert!(
+        empty.starts_with("error: empty: no vector of these schemes; expected a folder of files"),
+        "{empty}"
+    );
 }

@@ -106,7 +106,9 @@ impl Outstanding {
 pub(crate) fn calls(vector: &Vector) -> Box<dyn Iterator<Item = Call> + '_> {
     match vector.driver {
         Driver::Rust => Box::new(by_rows(vector)),
-        Driver::Quicly | Driver::Picoquic => Box::new(vector.events.iter().map(|event| by_calls(vector, event))),
+        Driver::Quicly | Driver::Picoquic => {
+            Box::new(vector.events.iter().map(|event| by_calls(vector, event)))
+        }
     }
 }
 

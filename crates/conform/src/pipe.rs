@@ -74,7 +74,11 @@ const SAMPLES: u64 = 8;
 ///
 /// # Errors
 /// [`Broken`] if the controller gives no answer.
-pub(crate) fn run(controller: &mut dyn Controller, path: &Path<'_>, flights: u32) -> Result<Vec<Flight>, Broken> {
+pub(crate) fn run(
+    controller: &mut dyn Controller,
+    path: &Path<'_>,
+    flights: u32,
+) -> Result<Vec<Flight>, Broken> {
     let mut out: VecDeque<Out> = VecDeque::new();
     let mut results: Vec<Flight> = vec![];
     let mut indices: Vec<u64> = vec![];
@@ -131,7 +135,8 @@ pub(crate) fn run(controller: &mut dyn Controller, path: &Path<'_>, flights: u32
         if of >= flights || next >= MOST {
             return Ok(results);
         }
-        let count = out.iter().skip(first).take_while(|out| !out.lost && out.flight == of).take(path.each).count();
+        let count =
+            out.iter().skip(first).take_while(|out| !out.lost && out.flight == of).take(path.each).count();
         let acked: Vec<Out> = out.drain(first..first + count).collect();
         let newest = acked[count - 1];
         // RFC 9002 section 6.1.1: three later packets are acknowledged.

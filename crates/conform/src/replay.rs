@@ -188,10 +188,11 @@ impl<'a> Replay<'a> {
             growth = growth.min(most.saturating_sub(self.chain.control.cwnd));
         }
         let Some(newest) = packets.last() else { return };
-        let starts = last && match self.rules.rounds_by_time {
-            false => self.rounds.on_ack(newest.number + 1, event.next),
-            true => self.rounds.on_ack(newest.sent_at.0 + 1, event.last_sent_at.0),
-        };
+        let starts = last
+            && match self.rules.rounds_by_time {
+                false => self.rounds.on_ack(newest.number + 1, event.next),
+                true => self.rounds.on_ack(newest.sent_at.0 + 1, event.last_sent_at.0),
+            };
         let flags = [
             (starts, Ack::ROUND_START),
             (underused, Ack::APP_LIMITED),
@@ -205,7 +206,11 @@ impl<'a> Replay<'a> {
                 false => event.rtt.unwrap_or_default(),
             },
             min_rtt: event.min_rtt,
-            srtt: if self.rules.last_rtt && self.last_srtt > Nanos::ZERO { self.last_srtt } else { event.srtt },
+            srtt: if self.rules.last_rtt && self.last_srtt > Nanos::ZERO {
+                self.last_srtt
+            } else {
+                event.srtt
+            },
             acked,
             growth,
             delivered: self.delivered,

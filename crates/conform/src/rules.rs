@@ -56,7 +56,14 @@ pub(crate) const RULES: Rules = Rules {
 /// quinn-proto 0.11.19, `connection/mod.rs`: packets one by one, then losses.
 const QUINN: Rules = Rules { lost_first: false, each_packet: true, by_time: true, last_rtt: true, ..RULES };
 /// tquic 1.6.0, `connection/recovery.rs`: its argument `app_limited` is always false.
-const TQUIC: Rules = Rules { lost_first: false, each_packet: true, underused: Underused::Grows, by_time: true, last_rtt: true, ..RULES };
+const TQUIC: Rules = Rules {
+    lost_first: false,
+    each_packet: true,
+    underused: Underused::Grows,
+    by_time: true,
+    last_rtt: true,
+    ..RULES
+};
 
 /// quicly b11d3634, `lib/quicly.c`: a call for each acknowledgement and each lost packet; nothing counts unless the window limited the sender.
 const QUICLY: Rules = Rules { initial_window: 14_720, ..RULES };
@@ -112,7 +119,11 @@ pub(crate) const KNOWN: &[Known] = &[
     Known {
         theirs: "neqo-hystart-entrythresh",
         ours: "hystart+++cubic",
-        parameters: &[("hystart++", "rules", "neqo"), ("hystart++", "css_baseline", "entry-threshold"), ("cubic", "rules", "neqo")],
+        parameters: &[
+            ("hystart++", "rules", "neqo"),
+            ("hystart++", "css_baseline", "entry-threshold"),
+            ("cubic", "rules", "neqo"),
+        ],
         rules: Rules { underused: Underused::Neqo, ..RULES },
         start: &["SlowStart"],
         start_bytes: 0,
@@ -178,7 +189,12 @@ pub(crate) const KNOWN: &[Known] = &[
     Known {
         theirs: "s2n-cubic",
         ours: "hystart+++cubic",
-        parameters: &[("hystart++", "rules", "s2n-quic"), ("hystart++", "css_rounds", "0"), ("hystart++", "l", "0"), ("cubic", "rules", "s2n-quic")],
+        parameters: &[
+            ("hystart++", "rules", "s2n-quic"),
+            ("hystart++", "css_rounds", "0"),
+            ("hystart++", "l", "0"),
+            ("cubic", "rules", "s2n-quic"),
+        ],
         rules: Rules { underused: Underused::S2n, by_time: true, rounds_by_time: true, ..RULES },
         start: &["slow_start"],
         start_bytes: 0,
@@ -209,7 +225,8 @@ impl Known {
     /// Labels of the chain's schemes.
     pub(crate) fn labels(&self) -> impl Iterator<Item = String> + use<> {
         let spec = SchemeSpec::parse_on(self.ours, BUILT_IN, Profile::Rfc).ok();
-        let labels: Vec<String> = spec.iter().flat_map(|spec| spec.phases()).map(|phase| phase.label().to_owned()).collect();
+        let labels: Vec<String> =
+            spec.iter().flat_map(|spec| spec.phases()).map(|phase| phase.label().to_owned()).collect();
         labels.into_iter()
     }
 
@@ -218,7 +235,8 @@ impl Known {
     /// # Errors
     /// The reason if the program has no such scheme or parameter.
     pub(crate) fn phases(&self) -> Result<Vec<AnyPhase>, String> {
-        let spec = SchemeSpec::parse_on(self.ours, BUILT_IN, Profile::Rfc).map_err(|error| error.to_string())?;
+        let spec =
+            SchemeSpec::parse_on(self.ours, BUILT_IN, Profile::Rfc).map_err(|error| error.to_string())?;
         let mut phases = spec.build();
         for &(label, name, word) in self.parameters {
             let phase = phases.iter_mut().find(|phase| phase.info().label == label);
@@ -235,7 +253,9 @@ impl Known {
                 ParamKind::Time | ParamKind::Rate => None,
             };
             let value = value.filter(|value| param.kind.accepts(*value));
-            phase.set(name, value.ok_or_else(|| format!("{label}.{name} takes no {word}"))?).map_err(|error| format!("{error:?}"))?;
+            phase
+                .set(name, value.ok_or_else(|| format!("{label}.{name} takes no {word}"))?)
+                .map_err(|error| format!("{error:?}"))?;
         }
         Ok(phases)
     }

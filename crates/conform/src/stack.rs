@@ -26,8 +26,16 @@ const EXPECTED: &str = "expected an answer to each line until standard input end
 #[derive(Debug, Serialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 enum Line<'a> {
-    Start { protocol: u32, mss: u64, initial_window: u64 },
-    Sent { at_us: f64, packets: &'a [(u64, u64, f64)], in_flight: u64 },
+    Start {
+        protocol: u32,
+        mss: u64,
+        initial_window: u64,
+    },
+    Sent {
+        at_us: f64,
+        packets: &'a [(u64, u64, f64)],
+        in_flight: u64,
+    },
     Ack {
         at_us: f64,
         acked: Vec<(u64, u64, f64)>,
@@ -79,7 +87,8 @@ impl Stack {
     /// # Errors
     /// [`Broken`] if the command cannot be started, or gives no right answer to the first line.
     pub fn start(command: &str, mss: u64, initial_window: u64) -> Result<Self, Broken> {
-        let spawned = Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let spawned =
+            Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|error| Broken(format!("{command}: cannot be started: {error}")))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Broken(format!("{command}: has no standard input and output")));
@@ -102,9 +111,13 @@ impl Stack {
         match said.protocol {
             Some(PROTOCOL) => {}
             Some(other) => {
-                return Err(stack.broken(&format!("speaks version {other} of the protocol; expected {PROTOCOL}")));
+                return Err(
+                    stack.broken(&format!("speaks version {other} of the protocol; expected {PROTOCOL}"))
+                );
             }
-            None => return Err(stack.broken(&format!("states no `protocol`; expected \"protocol\": {PROTOCOL}"))),
+            None => {
+                return Err(stack.broken(&format!("states no `protocol`; expected \"protocol\": {PROTOCOL}")));
+            }
         }
         stack.name = said.name;
         Ok(stack)
@@ -131,10 +144,11 @@ impl Stack {
         };
         serde_json::from_str(&said).map_err(|error| {
             let start: String = said.trim_end().chars().take(60).collect();
-            self.broken(&format!("answered {start:?}: {error}; expected an object such as {{\"cwnd\": 12000}}"))
+            self.broken(&format!(
+                "answered {start:?}: {error}; expected an object such as {{\"cwnd\": 12000}}"
+            ))
         })
     }
-
 }
 
 impl Controller for Stack {

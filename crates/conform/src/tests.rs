@@ -19,9 +19,13 @@ fn read(name: &str) -> String {
 #[test]
 fn windows_are_those_of_the_authors_code() {
     let all = vectors(folder()).expect("the folder");
-    let verdicts: Vec<Verdict> = all.iter().map(|vector| Verdict::of(vector.as_ref().expect("a vector"))).collect();
+    let verdicts: Vec<Verdict> =
+        all.iter().map(|vector| Verdict::of(vector.as_ref().expect("a vector"))).collect();
     let of = |scheme: &str, path: &str| {
-        verdicts.iter().find(|verdict| (&*verdict.scheme, &*verdict.path) == (scheme, path)).expect("a verdict")
+        verdicts
+            .iter()
+            .find(|verdict| (&*verdict.scheme, &*verdict.path) == (scheme, path))
+            .expect("a verdict")
     };
     // Events of the start-up, the event that ends it, and the events after it that the vector has in full.
     for (scheme, path, start, exit, later) in [
@@ -96,11 +100,17 @@ fn faults_are_named_with_file_line_and_expectation() {
     );
     assert_eq!(flaw("# project=x\nt_us,cwnd\n"), "v.csv: the comments have no `scheme=`");
     let renamed = flaw(&text.replace(",srtt_us,", ",srtt,"));
-    assert!(renamed.starts_with("v.csv: the column srtt_us is missing; expected t_us, cwnd, acked"), "{renamed}");
+    assert!(
+        renamed.starts_with("v.csv: the column srtt_us is missing; expected t_us, cwnd, acked"),
+        "{renamed}"
+    );
     let rows: Vec<&str> = text.lines().collect();
     let swapped: Vec<&str> = rows[..5].iter().chain([&rows[7], &rows[6]]).copied().collect();
     let back = flaw(&swapped.join("\n"));
-    assert!(back.starts_with("v.csv:7: the time ") && back.contains("is before that of the row above"), "{back}");
+    assert!(
+        back.starts_with("v.csv:7: the time ") && back.contains("is before that of the row above"),
+        "{back}"
+    );
     let cells: Vec<&str> = rows[5].split(',').collect();
     let word = rows[5].replacen(cells[0], "soon", 1);
     let none = flaw(&[&rows[..5], &[&word]].concat().join("\n"));
@@ -119,7 +129,10 @@ fn the_cases_of_hystart_plus_plus_hold_for_the_scheme_here() {
 #[test]
 fn plain_slow_start_violates_the_cases_that_ask_for_caution() {
     let verdicts = cases("hystart++", &mut || own("slow-start"));
-    let violated: Vec<_> =
-        verdicts.iter().filter(|verdict| verdict.kept == Kept::Violated).map(|verdict| verdict.case).collect();
+    let violated: Vec<_> = verdicts
+        .iter()
+        .filter(|verdict| verdict.kept == Kept::Violated)
+        .map(|verdict| verdict.case)
+        .collect();
     assert_eq!(violated, ["HSPP-04b", "HSPP-05b", "HSPP-06b", "HSPP-07", "HSPP-08", "HSPP-10"]);
 }

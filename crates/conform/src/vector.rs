@@ -50,16 +50,45 @@ impl Driver {
     const fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Rust => &[
-                "acked", "lost", "inflight_before", "inflight_after", "sent_total", "rtt_us", "min_rtt_us", "srtt_us",
-                "largest_pn", "app_limited", "state",
+                "acked",
+                "lost",
+                "inflight_before",
+                "inflight_after",
+                "sent_total",
+                "rtt_us",
+                "min_rtt_us",
+                "srtt_us",
+                "largest_pn",
+                "app_limited",
+                "state",
             ],
             Self::Quicly => &[
-                "now_ms", "event", "bytes", "largest_or_lost_pn", "inflight_before", "inflight_after", "sent_total",
-                "next_pn", "rtt_ms", "min_rtt_ms", "srtt_ms", "state",
+                "now_ms",
+                "event",
+                "bytes",
+                "largest_or_lost_pn",
+                "inflight_before",
+                "inflight_after",
+                "sent_total",
+                "next_pn",
+                "rtt_ms",
+                "min_rtt_ms",
+                "srtt_ms",
+                "state",
             ],
             Self::Picoquic => &[
-                "event", "acked", "newly_lost", "inflight_prior", "in_transit_before_call", "sent_total",
-                "delivered_total", "lost_total", "rtt_us", "min_rtt_us", "srtt_us", "state",
+                "event",
+                "acked",
+                "newly_lost",
+                "inflight_prior",
+                "in_transit_before_call",
+                "sent_total",
+                "delivered_total",
+                "lost_total",
+                "rtt_us",
+                "min_rtt_us",
+                "srtt_us",
+                "state",
             ],
         }
     }
@@ -151,7 +180,11 @@ impl Vector {
     /// [`Flaw`] if the file cannot be read, a column is missing, a value is none, or times go back.
     pub fn open(path: &Path) -> Result<Self, Flaw> {
         let file = path.display().to_string();
-        let flaw = |error: std::io::Error| Flaw { file: file.clone(), line: None, why: format!("cannot be read: {error}") };
+        let flaw = |error: std::io::Error| Flaw {
+            file: file.clone(),
+            line: None,
+            why: format!("cannot be read: {error}"),
+        };
         let mut input = BufReader::new(File::open(path).map_err(flaw)?);
         let packed = input.fill_buf().map_err(flaw)?.starts_with(&[0x1f, 0x8b]);
         let mut text = String::new();
@@ -175,10 +208,9 @@ impl Vector {
     pub fn parse(text: &str, file: &str) -> Result<Self, Flaw> {
         let flaw = |line, why| Flaw { file: file.to_owned(), line, why };
         let comments: Vec<&str> = text.lines().take_while(|line| line.starts_with('#')).collect();
-        let project = comments
-            .iter()
-            .find_map(|line| line.strip_prefix("# project="))
-            .ok_or_else(|| flaw(Some(1), "the comment `# project=` is missing; expected a recorded vector".into()))?;
+        let project = comments.iter().find_map(|line| line.strip_prefix("# project=")).ok_or_else(|| {
+            flaw(Some(1), "the comment `# project=` is missing; expected a recorded vector".into())
+        })?;
         let words = || comments.iter().flat_map(|line| line.split_whitespace());
         let of = |key: &str| words().find_map(|word| word.strip_prefix(key)).map(str::to_owned);
         let missing = |what: &str| flaw(None, format!("the comments have no `{what}`"));
@@ -202,8 +234,7 @@ impl Vector {
         let competes = of("competitor=").is_some_and(|competitor| competitor != "none");
         let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
         let columns = reader.headers().map_err(|error| flaw(None, error.to_string()))?.clone();
-        let columns: HashMap<&str, usize> =
-            columns.iter().enumerate().map(|(at, name)| (name, at)).collect();
+        let columns: HashMap<&str, usize> = columns.iter().enumerate().map(|(at, name)| (name, at)).collect();
         let needed = COMMON.iter().chain(driver.columns());
         if let Some(column) = needed.clone().find(|column| !columns.contains_key(**column)) {
             let all: Vec<&str> = needed.copied().collect();
@@ -232,7 +263,11 @@ impl Vector {
                 .event(driver, &mut mss, &last)
                 .map_err(|why| flaw(Some(line), why))?;
             if event.at < last.at {
-                let why = format!("the time {} us is before that of the row above, {} us", event.at.0 / 1000, last.at.0 / 1000);
+                let why = format!(
+                    "the time {} us is before that of the row above, {} us",
+                    event.at.0 / 1000,
+                    last.at.0 / 1000
+                );
                 return Err(flaw(Some(line), why));
             }
             last = Event { line, ..event };
@@ -265,9 +300,10 @@ impl Cells<'_> {
     fn number(&self, column: &str) -> Result<Option<u64>, String> {
         match self.text(column) {
             "" => Ok(None),
-            text => {
-                text.parse().map(Some).map_err(|_| format!("{column} = {text:?}; expected a whole number of 0 or more"))
-            }
+            text => text
+                .parse()
+                .map(Some)
+                .map_err(|_| format!("{column} = {text:?}; expected a whole number of 0 or more")),
         }
     }
 
@@ -288,7 +324,8 @@ impl Cells<'_> {
             "" => last.answer.state.clone(),
             state => state.to_owned(),
         };
-        let pacing = self.number("pacing_Bps")?.map(|bytes| Rate(bytes.saturating_mul(8))).or(last.answer.pacing);
+        let pacing =
+            self.number("pacing_Bps")?.map(|bytes| Rate(bytes.saturating_mul(8))).or(last.answer.pacing);
         let answer = Answer { cwnd: self.needed("cwnd")?, pacing, state };
         let event = Event {
             at: Nanos::from_micros(self.needed("t_us")?),

@@ -129,9 +129,9 @@ impl Verdict {
             return verdict;
         };
         verdict.ours = Some(known.name());
-        let replay = known.phases().and_then(|phases| {
-            Replay::new(phases, &known.rules).map_err(|error| error.to_string())
-        });
+        let replay = known
+            .phases()
+            .and_then(|phases| Replay::new(phases, &known.rules).map_err(|error| error.to_string()));
         match replay {
             Ok(mut replay) => verdict.compare(vector, known, &mut replay),
             Err(why) => verdict.why = Some(why),

@@ -41,12 +41,18 @@ fn after_a_rise(controller: &mut dyn Controller, last: u64, rise: u64) -> Result
 
 fn keeps_on(controller: &mut dyn Controller, last: u64, rise: u64) -> Result<(Kept, String), Broken> {
     let share = after_a_rise(controller, last, rise)?;
-    kept(share >= FULL, format!("{last} us, then {} us: growth {share:.3} of the acknowledged bytes", last + rise))
+    kept(
+        share >= FULL,
+        format!("{last} us, then {} us: growth {share:.3} of the acknowledged bytes", last + rise),
+    )
 }
 
 fn slows(controller: &mut dyn Controller, last: u64, rise: u64) -> Result<(Kept, String), Broken> {
     let share = after_a_rise(controller, last, rise)?;
-    kept(share <= SLOW, format!("{last} us, then {} us: growth {share:.3} of the acknowledged bytes", last + rise))
+    kept(
+        share <= SLOW,
+        format!("{last} us, then {} us: growth {share:.3} of the acknowledged bytes", last + rise),
+    )
 }
 
 pub(super) const CASES: &[Case] = &[
@@ -82,7 +88,10 @@ pub(super) const CASES: &[Case] = &[
             // Flights of 10 and 20 packets, four an acknowledgement: three and five samples.
             let flights = flights(controller, &[100_000, 200_000], 4, 2)?;
             let share = flights.get(1).map(Flight::share).unwrap_or_default();
-            kept(share >= FULL, format!("five samples of twice the round trip: growth {share:.3} of the acknowledged bytes"))
+            kept(
+                share >= FULL,
+                format!("five samples of twice the round trip: growth {share:.3} of the acknowledged bytes"),
+            )
         },
     },
     Case {
@@ -132,7 +141,13 @@ pub(super) const CASES: &[Case] = &[
             let full = flight.early.0 >= 7 * MSS;
             let slow = flight.late_share().is_some_and(|share| share <= SLOW);
             let early = flight.early.0 as f64 / MSS as f64;
-            kept(full && slow, format!("{early:.2} segments by eight samples, then {:.3} a byte", flight.late_share().unwrap_or_default()))
+            kept(
+                full && slow,
+                format!(
+                    "{early:.2} segments by eight samples, then {:.3} a byte",
+                    flight.late_share().unwrap_or_default()
+                ),
+            )
         },
     },
     Case {
@@ -143,10 +158,13 @@ pub(super) const CASES: &[Case] = &[
             let flights = flights(controller, &[100_000, 100_000, 120_000], 1, 5)?;
             let share = flights.get(3).map(Flight::share).unwrap_or_default();
             Ok(match share {
-                share if (share - 0.25).abs() <= 0.002 => (Kept::Kept, format!("growth {share:.3} of the acknowledged bytes")),
-                share if share <= SLOW => {
-                    (Kept::Allowed, format!("growth {share:.3}: section 4.3 allows other divisors of 2 or more"))
+                share if (share - 0.25).abs() <= 0.002 => {
+                    (Kept::Kept, format!("growth {share:.3} of the acknowledged bytes"))
                 }
+                share if share <= SLOW => (
+                    Kept::Allowed,
+                    format!("growth {share:.3}: section 4.3 allows other divisors of 2 or more"),
+                ),
                 share => (Kept::Violated, format!("growth {share:.3} of the acknowledged bytes")),
             })
         },
@@ -167,11 +185,15 @@ pub(super) const CASES: &[Case] = &[
         sentence: "after five rounds of Conservative Slow Start, the first one in part, congestion avoidance begins with that window",
         run: |controller| {
             let flights = flights(controller, &[100_000, 100_000, 120_000], 1, 9)?;
-            let (last, later) = (flights.get(6).copied().unwrap_or_default(), flights.get(8).copied().unwrap_or_default());
+            let (last, later) =
+                (flights.get(6).copied().unwrap_or_default(), flights.get(8).copied().unwrap_or_default());
             // The partial round is flight 2; flights 3 to 6 are the other four.
             let slow = (0.2..=SLOW).contains(&last.share());
             let ended = later.after >= later.before && later.share() < 0.1;
-            kept(slow && ended, format!("the fifth round grows by {}, the seventh by {}", grown(&last), grown(&later)))
+            kept(
+                slow && ended,
+                format!("the fifth round grows by {}, the seventh by {}", grown(&last), grown(&later)),
+            )
         },
     },
     Case {
@@ -182,8 +204,14 @@ pub(super) const CASES: &[Case] = &[
             let lost = |flight: u32| (flight == 2).then_some(0);
             let rtt = |_: u32| Nanos::from_millis(100);
             let flights = run(controller, &Path { rtt: &rtt, each: 1, lost: &lost, silent: NEVER }, 6)?;
-            let (before, last) = (flights.get(1).copied().unwrap_or_default(), flights.get(5).copied().unwrap_or_default());
-            let found = format!("window {} before the loss, {} two flights later, then growth by {}", before.after, last.before, grown(&last));
+            let (before, last) =
+                (flights.get(1).copied().unwrap_or_default(), flights.get(5).copied().unwrap_or_default());
+            let found = format!(
+                "window {} before the loss, {} two flights later, then growth by {}",
+                before.after,
+                last.before,
+                grown(&last)
+            );
             kept(last.before < 2 * before.after && last.share() < 0.1, found)
         },
     },
@@ -195,11 +223,18 @@ pub(super) const CASES: &[Case] = &[
             let silent = |flight: u32| flight == 4;
             let rtt = |flight: u32| Nanos::from_millis(if flight >= 8 { 130 } else { 100 });
             let flights = run(controller, &Path { rtt: &rtt, each: 1, lost: NONE, silent: &silent }, 9)?;
-            let (before, risen) = (flights.get(7).copied().unwrap_or_default(), flights.get(8).copied().unwrap_or_default());
-            let found = format!("growth {:.3} before the rise, {:.3} after it", before.share(), risen.late_share().unwrap_or_default());
+            let (before, risen) =
+                (flights.get(7).copied().unwrap_or_default(), flights.get(8).copied().unwrap_or_default());
+            let found = format!(
+                "growth {:.3} before the rise, {:.3} after it",
+                before.share(),
+                risen.late_share().unwrap_or_default()
+            );
             Ok(match risen.late_share() {
                 Some(share) if share >= FULL => (Kept::Kept, found),
-                _ if before.share() < FULL => (Kept::Allowed, format!("{found}: the threshold ended slow start before")),
+                _ if before.share() < FULL => {
+                    (Kept::Allowed, format!("{found}: the threshold ended slow start before"))
+                }
                 _ => (Kept::Allowed, format!("{found}: the sentence is a SHOULD")),
             })
         },

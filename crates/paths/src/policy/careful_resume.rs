@@ -71,7 +71,10 @@ mod tests {
     fn the_last_window_and_round_trip_are_the_plan_within_the_lifetime() {
         let rule = Parameters::default();
         let plan = rule.plan(&cluster(200), &transfer(601));
-        assert_eq!((plan.cwnd, plan.rtt, plan.age), (200_000, Nanos::from_millis(100), Nanos::from_secs(600)));
+        assert_eq!(
+            (plan.cwnd, plan.rtt, plan.age),
+            (200_000, Nanos::from_millis(100), Nanos::from_secs(600))
+        );
         assert_eq!(rule.plan(&cluster(200), &transfer(602)), Plan::default());
         // Four initial windows are 40 segments.
         assert_eq!(rule.plan(&cluster(39), &transfer(2)), Plan::default());

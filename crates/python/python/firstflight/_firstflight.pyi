@@ -10,7 +10,7 @@ The compiled part of Firstflight.
 from _typeshed import SupportsGetItem
 from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Ack", "Column", "Congestion", "Control", "Entry", "Lost", "Outcome", "Plan", "Rows", "Scenario", "Sent", "Table", "algorithms", "compare", "in_toml", "infer", "presets", "profiles", "quantity", "run", "signals", "slow_start", "sweep"]
+__all__ = ["Ack", "Column", "Congestion", "Control", "Entry", "Lost", "Outcome", "Plan", "Rows", "Scenario", "Sent", "Table", "algorithms", "compare", "identify", "in_toml", "infer", "presets", "profiles", "quantity", "run", "signals", "slow_start", "sweep"]
 
 @final
 class Ack:

@@ -11,7 +11,9 @@ mod rfc9438;
 
 use crate::scheme::Fixed;
 use crate::{choice, scheme};
-use firstflight_contract::{Ack, Congestion, Control, Declaration, Entry, Nanos, Phase, Role, Step, mul_div_round};
+use firstflight_contract::{
+    Ack, Congestion, Control, Declaration, Entry, Nanos, Phase, Role, Step, mul_div_round,
+};
 pub use linux::Linux;
 pub use quic::Quic;
 pub use rfc9438::Rfc9438;

@@ -8,7 +8,8 @@
 use crate::scheme;
 use crate::scheme::Fixed;
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Plan, Role, Signals, Step, Trigger, Why, mul_div, slow_start,
+    Ack, Congestion, Control, Entry, Exit, Nanos, Phase, Plan, Role, Signals, Step, Trigger, Why, mul_div,
+    slow_start,
 };
 
 /// Segments of the initial window below which no congestion control goes without congestion (section 4.4, "CWND is not reduced below IW").

@@ -203,7 +203,8 @@ impl Quic {
         for _ in 0..self.packets(ack) {
             let cwnd = control.cwnd;
             let target = ahead.clamp(cwnd, cwnd + cwnd / 2);
-            let share = if self.stage.passed { self.mss << FRACTION_BITS } else { alpha(parameters, self.mss) };
+            let share =
+                if self.stage.passed { self.mss << FRACTION_BITS } else { alpha(parameters, self.mss) };
             self.stage.w_est += mul_div(share, ack.growth.min(self.mss), cwnd);
             let w_est = self.stage.w_est >> FRACTION_BITS;
             self.stage.passed |= w_est >= self.stage.w_max;
