@@ -3,7 +3,7 @@
 //! A vector is a table of comma-separated values, packed with gzip or not. Comments at its beginning name the project, the scheme and the path. A
 //! row is one call: amounts in bytes, times in microseconds since the flow began.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -234,7 +234,8 @@ impl Vector {
         let competes = of("competitor=").is_some_and(|competitor| competitor != "none");
         let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
         let columns = reader.headers().map_err(|error| flaw(None, error.to_string()))?.clone();
-        let columns: HashMap<&str, usize> = columns.iter().enumerate().map(|(at, name)| (name, at)).collect();
+        let columns: BTreeMap<&str, usize> =
+            columns.iter().enumerate().map(|(at, name)| (name, at)).collect();
         let needed = COMMON.iter().chain(driver.columns());
         if let Some(column) = needed.clone().find(|column| !columns.contains_key(**column)) {
             let all: Vec<&str> = needed.copied().collect();
@@ -287,7 +288,7 @@ fn stem(file: &str) -> Option<&str> {
 
 /// The cells of a row.
 struct Cells<'a> {
-    columns: &'a HashMap<&'a str, usize>,
+    columns: &'a BTreeMap<&'a str, usize>,
     row: &'a StringRecord,
 }
 

@@ -79,8 +79,9 @@ impl Identified {
 
     /// The stacks whose starts are the same on this path as that of the likeliest one, which is the first.
     pub fn alike(&self) -> Vec<&Probable> {
-        /// Difference of the likelihoods' logarithms that shows nothing.
-        const NOTHING: f64 = 1.5;
+        /// Difference of the likelihoods' logarithms that shows too little: odds of less than ten to one, which Kass and Raftery (1995) do not
+        /// call strong.
+        const NOTHING: f64 = core::f64::consts::LN_10;
         let Some(likeliest) = self.likeliest() else { return vec![] };
         let near = |stack: &&Probable| {
             stack.probability > 0.0

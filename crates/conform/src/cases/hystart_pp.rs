@@ -2,7 +2,7 @@
 
 use firstflight_contract::Nanos;
 
-use super::{Case, Kept};
+use super::{Case, Found, Kept};
 use crate::controller::{Broken, Controller};
 use crate::pipe::{Flight, MSS, Path, run};
 
@@ -20,7 +20,7 @@ fn flights(
     run(controller, &Path { rtt: &rtt, each, lost: NONE, silent: NEVER }, count)
 }
 
-fn kept(holds: bool, found: String) -> Result<(Kept, String), Broken> {
+fn kept(holds: bool, found: String) -> Found {
     Ok((if holds { Kept::Kept } else { Kept::Violated }, found))
 }
 
@@ -39,7 +39,7 @@ fn after_a_rise(controller: &mut dyn Controller, last: u64, rise: u64) -> Result
     Ok(flights.get(2).and_then(Flight::late_share).unwrap_or_default())
 }
 
-fn keeps_on(controller: &mut dyn Controller, last: u64, rise: u64) -> Result<(Kept, String), Broken> {
+fn keeps_on(controller: &mut dyn Controller, last: u64, rise: u64) -> Found {
     let share = after_a_rise(controller, last, rise)?;
     kept(
         share >= FULL,
@@ -47,7 +47,7 @@ fn keeps_on(controller: &mut dyn Controller, last: u64, rise: u64) -> Result<(Ke
     )
 }
 
-fn slows(controller: &mut dyn Controller, last: u64, rise: u64) -> Result<(Kept, String), Broken> {
+fn slows(controller: &mut dyn Controller, last: u64, rise: u64) -> Found {
     let share = after_a_rise(controller, last, rise)?;
     kept(
         share <= SLOW,

@@ -35,12 +35,15 @@ pub struct CaseVerdict {
     pub found: String,
 }
 
+/// What a case finds of a controller: the outcome, and the observation in numbers.
+type Found = Result<(Kept, String), Broken>;
+
 /// A case.
 pub(crate) struct Case {
     name: &'static str,
     source: &'static str,
     sentence: &'static str,
-    run: fn(&mut dyn Controller) -> Result<(Kept, String), Broken>,
+    run: fn(&mut dyn Controller) -> Found,
 }
 
 /// Labels of schemes that have cases.

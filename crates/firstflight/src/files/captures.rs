@@ -7,9 +7,9 @@ use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use firstflight_capture::{
-    Capture, Connection, KeyLog, Next, Reader, Source, first_packet_time, unpacked_head,
-};
+#[cfg(feature = "keys")]
+use firstflight_capture::KeyLog;
+use firstflight_capture::{Capture, Connection, Next, Reader, Source, first_packet_time, unpacked_head};
 use firstflight_compare::is_capture;
 use firstflight_document::{Error, file};
 use firstflight_hosts::progress::Progress;
@@ -165,7 +165,7 @@ pub fn read(
     progress: &dyn Progress,
 ) -> Result<(InputFile, Capture), Error> {
     let reader = match keys {
-        Some(path) => Reader::with_keys(key_log(path)?),
+        Some(path) => opening(path)?,
         None => Reader::default(),
     };
     let (file, mut capture) = read_all(reader, named, progress)?;
@@ -179,7 +179,20 @@ pub fn read(
     Ok((file, capture))
 }
 
+/// A reader that opens packets by a key log.
+#[cfg(feature = "keys")]
+fn opening(path: &Path) -> Result<Reader, Error> {
+    Ok(Reader::with_keys(key_log(path)?))
+}
+
+#[cfg(not(feature = "keys"))]
+fn opening(path: &Path) -> Result<Reader, Error> {
+    let why = "this program was built without its feature keys; `make build` builds one that reads key logs";
+    Err(Error::invalid(format!("{}: {why}", path.display())))
+}
+
 /// Reads a key log.
+#[cfg(feature = "keys")]
 fn key_log(path: &Path) -> Result<KeyLog, Error> {
     let mut text = vec![];
     let most = KeyLog::MOST as u64;

@@ -8,7 +8,7 @@ use crate::settings::{MOST, STOCK};
 pub(crate) const MODES: &[&str] = &["observe", "advise", "enforce"];
 /// `measured`, and the labels of the policies of `firstflight_paths`.
 pub(crate) const POLICIES: &[&str] =
-    &["measured", "liss", "iss", "miss", "js", "cached", "averaged", "spand"];
+    &["measured", "liss", "iss", "miss", "js", "cached", "careful-resume", "averaged", "spand"];
 pub(crate) const ACTIONS: &[&str] = &["off", "freeze"];
 
 /// Every section, in the order of the reference.

@@ -101,10 +101,10 @@ fn after_an_idle_time_a_paced_plan_begins_as_the_stack_does_and_goes_on_at_its_p
         (before(Duration::from_millis(7)), before(Duration::from_millis(20)), before(FLIGHT))
     };
     // Ten at once, then one each millisecond: at 7 ms 16 or 17, at 20 ms 29 or 30. At twice the window it would be 20 and 30, without the
-    // first ten 7 and 20. A busy machine sends a part late, and never sends more.
+    // first ten 7 and 20. A busy machine sends a part late; where that is the first packet, the others seem early.
     let seen: Vec<_> = (0..3).map(|_| once()).collect();
-    assert!(seen.iter().all(|seen| seen.0 <= 17 && seen.2 <= 30), "{seen:?}");
-    assert!(seen.iter().any(|seen| seen.0 >= 14 && seen.1 >= 26 && seen.2 == 30), "{seen:?}");
+    assert!(seen.iter().all(|seen| seen.0 < 20 && seen.2 <= 30), "{seen:?}");
+    assert!(seen.iter().any(|seen| (14..=17).contains(&seen.0) && seen.1 >= 26 && seen.2 == 30), "{seen:?}");
     let arms: Vec<_> = ends(&mut hooks, "10.78.0.2", 3).iter().map(|end| end.arm).collect();
     assert_eq!(arms, vec![Arm::Planned(30); 3]);
 }

@@ -233,7 +233,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         fields: &[
             ("window at the end of start-up", &[A, D]),
             ("after 0.2 s", &[B, D]),
-            ("after 1 s", &[D]),
+            ("after 1 s", &[B, D]),
             ("after 3 s", &[B, C, D]),
         ],
         cause: "slow start ends by delays: two runs of the stack on one path ended it at 503 and 799 KB",

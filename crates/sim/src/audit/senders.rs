@@ -43,6 +43,8 @@ struct Replay {
     copies: Vec<i32>,
     /// Bytes behind the headers of each segment when it last left.
     sizes: Vec<u32>,
+    /// Bytes of the application's data in each segment.
+    data: Vec<u32>,
     /// Headers of a packet, bytes.
     header: u32,
 }
@@ -80,6 +82,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
             duplicates: 0,
             copies: vec![],
             sizes: vec![],
+            data: vec![],
             header: config.header,
         };
         let mut events = with_allowances(&log);
@@ -172,6 +175,8 @@ impl Replay {
                 self.count(packet.seq, 1);
                 self.sizes.resize(self.copies.len(), 0);
                 self.sizes[packet.seq as usize] = packet.size - self.header;
+                self.data.resize(self.copies.len(), 0);
+                self.data[packet.seq as usize] = packet.payload;
                 self.sent(at, packet.seq, retransmission, allowance, findings);
             }
             Event::Arrived { packet, .. } if packet.kind == Kind::Ack => self.acknowledged(&packet),
@@ -284,15 +289,13 @@ impl Replay {
             return;
         };
         let (mss, bytes_of) = (f64::from(self.stack.mss), |segment: usize| f64::from(self.sizes[segment]));
-        // Datagrams without data: the stack's own, and probes of the path MTU, of which one is out at a time.
-        let own: u32 = datagrams.opening.iter().sum();
+        // Of probes of the path MTU, one is out at a time.
         let probe = datagrams.discovery.sizes.iter().max().copied().unwrap_or(0);
-        let own = f64::from(own) + f64::from(probe);
         let beyond = self.una as usize..self.max as usize;
-        let data: f64 = beyond.clone().map(|it| bytes_of(it) - f64::from(datagrams.usual_overhead())).sum();
+        let data: f64 = beyond.clone().map(|it| f64::from(self.data[it])).sum();
         let offered = f64::from(self.stack.receive_window.at(self.una)) * mss;
         let room = offered.min(self.stack.send_buffer.map_or(f64::INFINITY, |bytes| bytes as f64));
-        findings.expect(data <= room + own, Rule::Window, at, || {
+        findings.expect(data <= room, Rule::Window, at, || {
             format!("{data} bytes of data are beyond the receive window or the send buffer, {room} bytes")
         });
         // After a probe timeout two packets leave whatever the window.

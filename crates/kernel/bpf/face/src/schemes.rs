@@ -114,6 +114,7 @@ schemes! {
         js: startup::js::Js,
         spand: startup::spand::Spand,
         cached: startup::cached::Cached,
+        careful_resume: startup::careful_resume::CarefulResume,
         averaged: startup::averaged::Averaged,
         rate_based_pacing: startup::rate_based_pacing::RateBasedPacing,
     }

@@ -122,7 +122,8 @@ impl Quic {
         let for_a_segment = mul_div(self.mss, cwnd, (target - cwnd).max(1)).max(1);
         let credit = self.stage.credit.min(for_a_segment) + ack.growth;
         self.stage.credit = credit % for_a_segment;
-        control.cwnd += credit / for_a_segment * self.mss;
+        // A small window far below `W_est` would grow by more than an ACK delivers: slow start is the fastest growth here.
+        control.cwnd += (credit / for_a_segment * self.mss).min(ack.growth.max(self.mss));
     }
 
     /// Delivered packets of an ACK, each of which is a call of the controller.
@@ -213,7 +214,7 @@ impl Quic {
             } else {
                 mul_div(target - cwnd, self.mss, cwnd)
             };
-            control.cwnd += self.stage.credit / self.mss * self.mss;
+            control.cwnd += (self.stage.credit / self.mss * self.mss).min(self.mss);
             self.stage.credit %= self.mss;
         }
     }

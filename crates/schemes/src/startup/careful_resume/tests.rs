@@ -74,8 +74,8 @@ fn the_first_round_trip_grows_as_usual_and_the_jump_is_half_of_the_saved_window_
     s.acks(1);
     // 100 segments of 1000 bytes in 100 ms: 8 Mbit/s, a segment at a time.
     assert_eq!((s.control.cwnd, s.control.pacing.0, s.control.burst), (100 * MSS, 8_000_000, MSS));
-    // Ten ACKs have released 19 segments; those are in flight at the jump.
-    assert_eq!(s.phase.pipe_size, 19 * MSS);
+    // A window of 19 segments was full, and the tenth ACK took one of them.
+    assert_eq!(s.phase.pipe_size, 18 * MSS);
 }
 
 #[test]
@@ -141,28 +141,28 @@ fn a_sender_that_did_not_use_the_jump_falls_back_to_what_arrived() {
     s.sent = s.delivered + 19 * MSS;
     s.now = Nanos::from_millis(201);
     assert_eq!(s.ack(Ack::APP_LIMITED), Step::Stay);
-    // PipeSize: 19 segments and one acknowledged.
-    assert_eq!((s.control.cwnd, s.phase.state), (20 * MSS, State::Normal));
+    // PipeSize: 18 segments and one acknowledged.
+    assert_eq!((s.control.cwnd, s.phase.state), (19 * MSS, State::Normal));
 }
 
 #[test]
 fn a_loss_of_the_jump_leaves_half_of_what_the_path_delivered_and_a_threshold_at_beta_of_it() {
-    for (beta, threshold) in [(0.5, 60), (0.7, 84)] {
+    for (beta, threshold) in [(0.5, 59_500), (0.7, 83_300)] {
         let mut s = Sender::resuming(200, RTT, &[("beta", Value::Number(beta))]);
         s.acks(11);
         s.acks(20);
-        // PipeSize: 19, and 21 acknowledged since the jump.
-        assert_eq!(s.phase.pipe_size, 40 * MSS);
+        // PipeSize: 18, and 21 acknowledged since the jump.
+        assert_eq!(s.phase.pipe_size, 39 * MSS);
         assert_eq!(s.lose(Trigger::Loss), Step::Over(Exit::Loss));
-        assert_eq!(s.control.cwnd, 20 * MSS);
+        assert_eq!(s.control.cwnd, 19_500);
         // The window stays while the others arrive.
         for _ in 0..79 {
             assert_eq!(s.ack(Ack::RECOVERY), Step::Stay);
-            assert_eq!(s.control.cwnd, 20 * MSS);
+            assert_eq!(s.control.cwnd, 19_500);
         }
         assert_eq!(s.ack(0), Step::Exit(Exit::Loss));
-        // PipeSize: 120.
-        assert_eq!((s.control.cwnd, s.control.ssthresh), (20 * MSS, threshold * MSS));
+        // PipeSize: 119.
+        assert_eq!((s.control.cwnd, s.control.ssthresh), (19_500, threshold));
     }
 }
 
