@@ -130,8 +130,9 @@ impl Stack {
     fn ask(&mut self, line: &Line<'_>) -> Result<Said, Broken> {
         let text = serde_json::to_string(line).map_err(|error| self.broken(&error.to_string()))?;
         let written = writeln!(self.input, "{text}").and_then(|()| self.input.flush());
-        if let Err(error) = written {
-            return Err(self.broken(&format!("takes no more lines: {error}; {EXPECTED}")));
+        if written.is_err() {
+            // Its standard input is closed: the program has ended, or takes no more lines.
+            return Err(self.broken(&format!("ended; {EXPECTED}")));
         }
         let said = match self.lines.recv_timeout(PATIENCE) {
             Ok(Ok(said)) if said.is_empty() => return Err(self.broken(&format!("ended; {EXPECTED}"))),
