@@ -142,12 +142,10 @@ fn by_calls(vector: &Vector, event: &Event) -> Call {
 fn by_rows(vector: &Vector) -> impl Iterator<Item = Call> + '_ {
     let departures = Departures::of(vector);
     let mut out = Outstanding::default();
-    let mut sent_before = 0;
     vector.events.iter().map(move |event| {
         let packet = |number: u64| Packet { number, bytes: event.mss, sent_at: departures.at(number) };
         let sent: Vec<Packet> = out.sent(event.next).map(packet).collect();
         let fates = out.fates(event);
-        sent_before = event.sent.max(sent_before);
         Call {
             at: event.seen_at,
             mss: event.mss,

@@ -77,6 +77,20 @@ fn a_vector_of_an_unknown_scheme_is_not_comparable_and_says_why() {
 }
 
 #[test]
+fn a_vector_without_a_whole_event_is_not_called_equal() {
+    let text = read("quinn-cubic.S9.csv.gz");
+    let rows: Vec<&str> = text.lines().collect();
+    // The last column of the last row: it sums up several calls.
+    let summed =
+        rows.iter().rfind(|row| row.rsplit(',').next().is_some_and(|count| count.len() > 1)).expect("a row");
+    let vector =
+        Vector::parse(&[&rows[..5], &[summed]].concat().join("\n"), "thin.S9.csv").expect("a vector");
+    let verdict = Verdict::of(&vector);
+    assert_eq!((verdict.outcome, verdict.start_events), (Outcome::NotComparable, 0), "{verdict:?}");
+    assert_eq!(verdict.why.as_deref(), Some("the vector has no whole event"));
+}
+
+#[test]
 fn vectors_are_chosen_by_the_project_s_word_and_by_the_label_here() {
     for (scheme, name, chosen) in [
         ("neqo-hystart-unpaced", "neqo", true),

@@ -233,6 +233,10 @@ impl Verdict {
                 });
             }
         }
+        if self.start_events + self.later_events == 0 {
+            self.why = Some("the vector has no whole event".into());
+            return;
+        }
         // A controller that does not say when its start-up is over is judged by its windows alone.
         let ends = !states || self.exit_theirs == self.exit_ours;
         let started = self.start_equal == self.start_events && ends;
