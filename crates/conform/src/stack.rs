@@ -3,8 +3,8 @@
 //! Each line of standard input is a JSON object; the program answers each with one line on standard output.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -67,7 +67,8 @@ struct Said {
 pub struct Stack {
     command: String,
     child: Child,
-    input: ChildStdin,
+    /// Lines to the program. A thread writes them, as a program that does not read would stop the writer.
+    input: Sender<String>,
     lines: Receiver<std::io::Result<String>>,
     /// Name and version, if the program states them.
     pub name: Option<String>,
@@ -90,10 +91,19 @@ impl Stack {
         let spawned =
             Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = spawned.map_err(|error| Broken(format!("{command}: cannot be started: {error}")))?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(mut stdin), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Broken(format!("{command}: has no standard input and output")));
         };
-        let (sender, lines) = mpsc::channel();
+        let (input, written) = mpsc::channel::<String>();
+        thread::spawn(move || {
+            while let Ok(line) = written.recv() {
+                if writeln!(stdin, "{line}").and_then(|()| stdin.flush()).is_err() {
+                    break;
+                }
+            }
+        });
+        // One answer at most waits: a program that answers without end is held by its own output.
+        let (sender, lines) = mpsc::sync_channel(1);
         thread::spawn(move || {
             use std::io::Read as _;
             let mut output = BufReader::new(output);
@@ -129,8 +139,7 @@ impl Stack {
 
     fn ask(&mut self, line: &Line<'_>) -> Result<Said, Broken> {
         let text = serde_json::to_string(line).map_err(|error| self.broken(&error.to_string()))?;
-        let written = writeln!(self.input, "{text}").and_then(|()| self.input.flush());
-        if written.is_err() {
+        if self.input.send(text).is_err() {
             // Its standard input is closed: the program has ended, or takes no more lines.
             return Err(self.broken(&format!("ended; {EXPECTED}")));
         }
@@ -178,5 +187,20 @@ impl Drop for Stack {
         // A program that does not end with its input is ended; either is enough.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_does_not_read_is_not_waited_for() {
+        let command = "echo '{\"cwnd\": 12000, \"protocol\": 1}'; sleep 9";
+        let mut stack = Stack::start(command, 1200, 12_000).expect("it answers the first line");
+        // Megabytes, where a pipe holds 64 KiB.
+        let sent = (0..200_000).map(|number| Packet { number, bytes: 1200, sent_at: Nanos::ZERO }).collect();
+        let broken = stack.answer(&Call { sent, ..Call::default() }).expect_err("no answer");
+        assert_eq!(broken.to_string(), format!("{command}: gave no answer within 5 s"));
     }
 }
