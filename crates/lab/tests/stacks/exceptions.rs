@@ -233,10 +233,15 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         fields: &[
             ("window at the end of start-up", &[A, D]),
             ("after 0.2 s", &[B, D]),
-            ("after 1 s", &[B, D]),
+            ("after 1 s", &[D]),
             ("after 3 s", &[B, C, D]),
         ],
         cause: "slow start ends by delays: two runs of the stack on one path ended it at 503 and 799 KB",
+    },
+    Exception {
+        profile: "s2n-quic",
+        fields: &[("after 1 s", &[B])],
+        cause: "conjecture: the window of CUBIC by the stack's own rules is 13 % smaller here; by those of RFC 9438 it was within the bound",
     },
     Exception {
         profile: "aioquic",
