@@ -23,9 +23,9 @@ const FIRST_FLIGHT: u64 = 12_000;
 
 /// Hold schemes to their authors' code and to the cases of their drafts
 ///
-/// A case is a sentence of a draft or RFC in numbers, and a path on which it shows. A vector is a recorded flow of another project's controller: each
-/// event with its answer. conform tells the same events to the scheme of this program that has the same rule, and compares every window. With --stack
-/// it tells them to a program of yours. Exit code 1 means that a case is violated or a start-up differs.
+/// A case tests one sentence of a draft or RFC on one path. A vector is a recorded flow of another project's controller: each event and its window.
+/// The scheme of this program with the same rule gets the same events, and every window is compared. With --stack, a program of yours gets the events.
+/// Exit code 1: a case is violated, or a start-up differs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

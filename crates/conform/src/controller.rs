@@ -1,4 +1,4 @@
-//! A controller from outside: the calls that it is told, and its answers.
+//! Interface of a controller: calls, and the answer to each.
 
 use firstflight_contract::Nanos;
 use thiserror::Error;

@@ -16,7 +16,7 @@ pub(crate) const FIRST: u64 = 10;
 /// Packets after which a case ends at the latest.
 const MOST: u64 = 200_000;
 
-/// What a case asks of the path.
+/// The path of a case.
 pub(crate) struct Path<'a> {
     /// Round trip of a packet of a flight.
     pub(crate) rtt: &'a dyn Fn(u32) -> Nanos,

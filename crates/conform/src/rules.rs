@@ -212,7 +212,7 @@ pub(crate) const KNOWN: &[Known] = &[
 ];
 
 impl Known {
-    /// The chain with its parameters, such as `hystart++ (rules neqo) + cubic`.
+    /// The chain with its parameters, such as `slow-start+cubic (cubic.rules = neqo)`.
     pub(crate) fn name(&self) -> String {
         let parameters: Vec<String> =
             self.parameters.iter().map(|(label, name, value)| format!("{label}.{name} = {value}")).collect();

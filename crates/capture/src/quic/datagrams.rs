@@ -56,7 +56,7 @@ struct Seen {
     /// Connection ID to which the client sent its first packet.
     original: Id,
     first: u32,
-    /// What a key log opens.
+    /// Packets that a key log opens.
     #[cfg(feature = "keys")]
     opened: Option<Box<Opened>>,
 }

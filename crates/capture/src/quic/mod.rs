@@ -54,7 +54,7 @@ pub(crate) enum Event {
         number: u64,
         /// Bytes of QUIC, from the first byte of the packet to its tag.
         size: u32,
-        /// What is known of the places of its data.
+        /// The known places of its data.
         data: Data,
     },
     /// The other side's packets in some ranges were acknowledged.

@@ -35,7 +35,7 @@ pub struct CaseVerdict {
     pub found: String,
 }
 
-/// What a case finds of a controller: the outcome, and the observation in numbers.
+/// Outcome of a case for a controller, and the observation in numbers.
 type Found = Result<(Kept, String), Broken>;
 
 /// A case.

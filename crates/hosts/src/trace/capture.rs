@@ -69,7 +69,7 @@ struct Builder {
     wanted: Wanted,
     /// Bytes of a full datagram of QUIC that carry no data.
     overhead: u32,
-    /// What segments count as data.
+    /// Rule by which segments count as data.
     sizes: Sizes,
     /// One past the highest segment sent.
     highest: u32,
