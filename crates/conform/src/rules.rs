@@ -3,7 +3,6 @@
 use firstflight_scenario::scheme::BUILT_IN;
 use firstflight_scenario::{Profile, SchemeSpec};
 use firstflight_schemes::registry::AnyPhase;
-use firstflight_schemes::scheme::{ParamKind, Value};
 
 /// Rule by which acknowledged bytes enlarge no window because the sender did not use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,14 +244,7 @@ impl Known {
                 Some((phase, param))
             });
             let (phase, param) = param.ok_or_else(|| format!("{label} has no parameter {name}"))?;
-            let value = match param.kind {
-                ParamKind::Choice(words) => words.iter().position(|known| *known == word).map(Value::Choice),
-                ParamKind::Flag => word.parse().ok().map(Value::Flag),
-                ParamKind::Number { .. } => word.parse().ok().map(Value::Number),
-                ParamKind::Packets => word.parse().ok().map(Value::Packets),
-                ParamKind::Time | ParamKind::Rate => None,
-            };
-            let value = value.filter(|value| param.kind.accepts(*value));
+            let value = param.kind.named(word);
             phase
                 .set(name, value.ok_or_else(|| format!("{label}.{name} takes no {word}"))?)
                 .map_err(|error| format!("{error:?}"))?;

@@ -131,15 +131,7 @@ impl PhaseSpec {
             // Of two schemes with one label, only one may have the parameter.
             let param = phase.info().params.iter().find(|param| param.name == name);
             if let (true, Some(param), None) = (label == self.label(), param, self.param(name)) {
-                let value = match param.kind {
-                    ParamKind::Choice(words) => {
-                        words.iter().position(|known| *known == word).map(Value::Choice)
-                    }
-                    ParamKind::Flag => word.parse().ok().map(Value::Flag),
-                    ParamKind::Number { .. } => word.parse().ok().map(Value::Number),
-                    ParamKind::Packets => word.parse().ok().map(Value::Packets),
-                    _ => None,
-                };
+                let value = param.kind.named(word);
                 let value = value.expect("profiles have values that their schemes have");
                 phase.set(name, value).expect("the value is of the parameter's kind");
             }

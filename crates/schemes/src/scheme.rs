@@ -28,6 +28,18 @@ pub enum ParamKind {
 }
 
 impl ParamKind {
+    /// The value that a word names: one of the words, `true` or `false`, or a number; `None` if it names none, and for times and rates.
+    pub fn named(self, word: &str) -> Option<Value> {
+        let value = match self {
+            Self::Choice(words) => words.iter().position(|known| *known == word).map(Value::Choice),
+            Self::Flag => word.parse().ok().map(Value::Flag),
+            Self::Number { .. } => word.parse().ok().map(Value::Number),
+            Self::Packets => word.parse().ok().map(Value::Packets),
+            Self::Time | Self::Rate => None,
+        };
+        value.filter(|value| self.accepts(*value))
+    }
+
     /// Whether a value has this type and lies in this range.
     pub fn accepts(self, value: Value) -> bool {
         match (self, value) {
