@@ -17,7 +17,7 @@ help: ## print this list
 build: packages-build ## install missing packages and build target/release/firstflight
 	cargo build --release --locked --package firstflight-cli
 
-# A build for a first answer: profile first, without the commands gateway, lab and reproduce and the libraries behind them.
+# A build for a first answer: profile first, without the commands gateway, lab, reproduce and league and the libraries behind them.
 run: ## answer for a capture in the repository
 	@tools/need-rust Cargo.toml
 	@$(INSTALL) cc=gcc

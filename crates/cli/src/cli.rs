@@ -63,6 +63,11 @@ enum Command {
     #[cfg(not(feature = "papers"))]
     #[command(hide = true)]
     Reproduce(crate::absent::Options),
+    #[cfg(feature = "papers")]
+    League(crate::league::Options),
+    #[cfg(not(feature = "papers"))]
+    #[command(hide = true)]
+    League(crate::absent::Options),
     Log(log::Options),
     Algorithms(algorithms::Options),
     Presets(presets::Options),
@@ -147,6 +152,10 @@ impl Cli {
             Command::Reproduce(options) => crate::reproduce::execute(&options),
             #[cfg(not(feature = "papers"))]
             Command::Reproduce(_) => crate::absent::refuse("reproduce", "papers"),
+            #[cfg(feature = "papers")]
+            Command::League(options) => crate::league::execute(&options),
+            #[cfg(not(feature = "papers"))]
+            Command::League(_) => crate::absent::refuse("league", "papers"),
             Command::Log(options) => log::execute(&options),
             Command::Algorithms(options) => algorithms::execute(&options),
             Command::Presets(options) => presets::execute(&options),

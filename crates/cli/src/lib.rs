@@ -28,6 +28,8 @@ mod presets;
 mod progress;
 mod reference;
 #[cfg(feature = "papers")]
+mod league;
+#[cfg(feature = "papers")]
 mod reproduce;
 mod run;
 mod schemes;

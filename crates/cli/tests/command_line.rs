@@ -26,7 +26,7 @@ fn refused(arguments: &[&str], line: &str) {
 
 #[test]
 fn an_unknown_command_or_option_is_refused_with_the_nearest_name() {
-    let commands = "one of: compare, capture, connections, identify, effect, run, sweep, lab, gateway, reproduce, log, algorithms, presets, doctor, sender, conform, schema, completions, manual, help";
+    let commands = "one of: compare, capture, connections, identify, effect, run, sweep, lab, gateway, reproduce, league, log, algorithms, presets, doctor, sender, conform, schema, completions, manual, help";
     refused(
         &["comprae"],
         &format!("comprae: no such command; expected {commands}; did you mean \"compare\"?"),

@@ -181,7 +181,7 @@ fn the_program_of_a_first_run_needs_no_server_no_stack_and_no_library_in_c() {
     for absent in ["axum", "cc", "libbpf-sys", "quinn-proto", "redis", "ring", "rustls", "tokio"] {
         assert!(!names.contains(&absent), "{absent} is built for the first answer");
     }
-    for absent in ["daemon", "gateway", "hooks", "kernel", "lab", "quic", "reproduce"] {
+    for absent in ["daemon", "gateway", "hooks", "kernel", "lab", "league", "quic", "reproduce"] {
         assert!(
             !names.contains(&&*format!("firstflight-{absent}")),
             "{absent} is built for the first answer"

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
 /// Crates of this workspace, each with those on which it may depend.
-const LAYERS: [(&str, &[&str]); 37] = [
+const LAYERS: [(&str, &[&str]); 38] = [
     ("contract", &[]),
     ("quantile", &[]),
     ("probe", &["contract", "quantile"]),
@@ -77,7 +77,8 @@ const LAYERS: [(&str, &[&str]); 37] = [
             "sweep",
         ],
     ),
-    ("report", &["results", "hosts", "sweep", "reproduce"]),
+    ("league", &["document", "quantile", "results", "hosts", "sweep"]),
+    ("report", &["results", "hosts", "sweep", "reproduce", "league"]),
     ("playground", &["firstflight", "report"]),
     ("python", &["firstflight", "bpf", "document", "identify", "results", "scenario", "report"]),
     (
@@ -106,6 +107,7 @@ const LAYERS: [(&str, &[&str]); 37] = [
             "lab",
             "probe",
             "reproduce",
+            "league",
             "quic",
             "report",
             "gateway",

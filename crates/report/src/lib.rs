@@ -13,6 +13,8 @@ mod files;
 mod format;
 mod headline;
 pub mod hosts;
+#[cfg(feature = "papers")]
+pub mod league;
 mod names;
 mod networks;
 mod output;

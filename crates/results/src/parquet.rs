@@ -4,6 +4,7 @@
 //! the same bytes.
 
 use std::fmt;
+use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -12,18 +13,20 @@ use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleTyp
 use parquet::errors::ParquetError as Source;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::record::Field;
 use parquet::schema::types::Type;
 
 use crate::{Column, Kind, Table, Value};
 
-/// Reason why a Parquet file could not be written.
+/// Reason why a Parquet file could not be written or read.
 #[derive(Debug)]
 pub struct ParquetError(Source);
 
 impl fmt::Display for ParquetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the Parquet file could not be written: {}", self.0)
+        write!(f, "Parquet: {}", self.0)
     }
 }
 
@@ -63,6 +66,36 @@ pub fn write(
     group.close()?;
     file.close()?;
     Ok(())
+}
+
+/// Values of the named columns of a file that [`write()`] made, column by column in the order of the names. Lists are not read.
+///
+/// # Errors
+/// [`ParquetError`] if the file is no Parquet file, or lacks a column.
+pub fn read(file: File, names: &[&str]) -> Result<Vec<Vec<Value>>, ParquetError> {
+    let reader = SerializedFileReader::new(file)?;
+    let mut columns: Vec<Vec<Value>> = vec![vec![]; names.len()];
+    let mut places: Option<Vec<usize>> = None;
+    for row in reader.get_row_iter(None)? {
+        let fields: Vec<(String, Field)> = row?.into_columns();
+        let place = |name: &&str| {
+            let found = fields.iter().position(|(field, _)| field == name);
+            found.ok_or_else(|| Source::General(format!("there is no column {name}")))
+        };
+        if places.is_none() {
+            places = Some(names.iter().map(place).collect::<Result<_, _>>()?);
+        }
+        for (column, &place) in columns.iter_mut().zip(places.iter().flatten()) {
+            column.push(match &fields[place].1 {
+                Field::Bool(value) => Value::Bool(*value),
+                Field::ULong(value) => Value::Unsigned(*value),
+                Field::Double(value) => Value::Real(*value),
+                Field::Str(value) => Value::Text(value.clone()),
+                _ => Value::Null,
+            });
+        }
+    }
+    Ok(columns)
 }
 
 fn schema(table: &Table) -> Result<Type, Source> {

@@ -1,7 +1,7 @@
 //! Results of sweeps: the rows of the dataset, and the object of `firstflight sweep --json`.
 
 use crate::object::object;
-use crate::{Column, FlowResult, RunResult, StartupExit, Table, Value};
+use crate::{Column, FlowResult, LinkResult, RunResult, StartupExit, Table, Value};
 
 object! {
     /// Row of table `sweep`: one run of a sweep. The values of the factors follow the column `cell`, one column for each key.
@@ -38,6 +38,20 @@ object! {
         max_cwnd_packets: f64 ["packets"],
         /// Packets that all links dropped, of every flow.
         drops: u64 ["packets"],
+        /// Time of the last transfer on the connection of several; null with a single one.
+        last_round_s: Option<f64> ["s"],
+        /// Mean time that a packet waited at the first link, by Little's law; null if no packet crossed it.
+        wait_s: Option<f64> ["s"],
+        /// Largest number of packets that waited at the first link.
+        max_queue_packets: Option<u64> ["packets"],
+        /// Application bytes of all other flows that were acknowledged.
+        others_delivered_bytes: u64 ["bytes"],
+        /// Packets of all other flows that the network dropped.
+        others_lost_packets: u64 ["packets"],
+        /// Number of finished transfers of all other flows.
+        others_finished: u64,
+        /// Mean time of the finished transfers of all other flows; null without one.
+        others_completion_s: Option<f64> ["s"],
         /// Simulated time from zero to the last event.
         simulated_s: f64 ["s"],
         /// Packets, data and ACKs, counted once for every link that they cross.
@@ -115,6 +129,17 @@ impl SweepRow {
         run: &RunResult,
         flow: &FlowResult,
     ) -> Self {
+        let others = || run.flows.iter().filter(|other| other.name != flow.name);
+        // A flow of several transfers names the first of them among the rounds.
+        let rounds = |other: &FlowResult| match other.rounds_s.is_empty() {
+            true => other.completion_s.into_iter().collect(),
+            false => other.rounds_s.clone(),
+        };
+        let finished: Vec<f64> = others().flat_map(rounds).collect();
+        let link = run.links.first();
+        let mean = |link: &LinkResult| {
+            (link.packets > 0).then(|| link.mean_queue_packets * run.simulated_s / link.packets as f64)
+        };
         Self {
             cell,
             scheme,
@@ -132,6 +157,14 @@ impl SweepRow {
             first_flight_packets: flow.first_flight_packets,
             max_cwnd_packets: flow.max_cwnd_packets,
             drops: run.links.iter().map(|link| link.drops).sum(),
+            last_round_s: flow.rounds_s.last().copied(),
+            wait_s: link.and_then(mean),
+            max_queue_packets: link.map(|link| link.max_queue_packets),
+            others_delivered_bytes: others().map(|other| other.delivered_bytes).sum(),
+            others_lost_packets: others().map(|other| other.lost_packets).sum(),
+            others_finished: finished.len() as u64,
+            others_completion_s: (!finished.is_empty())
+                .then(|| finished.iter().sum::<f64>() / finished.len() as f64),
             simulated_s: run.simulated_s,
             packet_hops: run.engine.packet_hops,
         }

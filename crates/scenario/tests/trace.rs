@@ -155,3 +155,31 @@ fn a_trace_of_several_columns_is_named_with_its_column_and_written_out_again() {
         "{unit}"
     );
 }
+
+#[test]
+fn a_trace_that_stands_in_the_scenario_is_that_of_a_file_with_its_lines() {
+    let lines = "time,Mbit/s\n0,10\n1.5,30\n";
+    let folder = folder("inline", &[("run.toml", SCENARIO), ("up.trace", lines)]);
+    let of_file = dumbbell(load(&folder.join("run.toml")).unwrap());
+    let inline = SCENARIO.replace("\"up.trace\"", "{ text = \"\"\"\ntime,Mbit/s\n0,10\n1.5,30\n\"\"\" }");
+    let scenario = parse(&inline, "run.toml").expect("a scenario that names no file").scenario;
+    let again = parse(&scenario.to_toml(), "run.toml").expect("its own text").scenario;
+    assert_eq!(again, scenario);
+    let Network::Dumbbell(path) = scenario.network else { panic!("a dumbbell") };
+    assert_eq!((path.rate, path.buffer), (of_file.rate, of_file.buffer));
+    let [own, file] = [path.trace, of_file.trace].map(|trace| trace.expect("a trace"));
+    assert_eq!((&own.schedule, &own.sha256), (&file.schedule, &file.sha256));
+    assert_eq!((own.text.as_deref(), file.text), (Some(lines), None));
+}
+
+#[test]
+fn a_trace_in_the_scenario_is_refused_by_its_line_or_beside_a_file() {
+    let refused = |trace: &str| {
+        let text = SCENARIO.replace("\"up.trace\"", trace);
+        parse(&text, "run.toml").expect_err("no trace").to_string()
+    };
+    let error = refused("{ text = \"0,10\\n1,-3\\n\" }");
+    assert!(error.starts_with("trace.text:2:"), "{error}");
+    let error = refused("{ text = \"0,10\\n\", file = \"up.trace\" }");
+    assert!(error.contains("the trace is given twice; expected only one of file and text"), "{error}");
+}

@@ -20,9 +20,8 @@ use std::thread;
 
 use firstflight_document::clipped;
 use firstflight_document::file::read_text;
-use firstflight_results::{Table, parquet};
+use firstflight_results::{Table, Value, parquet};
 use serde::Serialize;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::shared::{Lock, create_whole, lock, read_in_pieces, remove_leftovers, write_whole};
@@ -197,6 +196,27 @@ impl Dataset {
         Ok(state)
     }
 
+    /// Values of the named columns of table `sweep` in all finished parts, column by column, in the order of the rows.
+    ///
+    /// # Errors
+    /// If a part is missing or cannot be read.
+    pub fn columns(&self, names: &[&str]) -> Result<Vec<Vec<Value>>, Error> {
+        let mut all: Vec<Vec<Value>> = vec![vec![]; names.len()];
+        for part in 0..self.parts() {
+            let folder = self.folder_of(part);
+            let failed = |why: &dyn Display| wrong(folder.display().to_string(), format!("cannot be read: {why}"));
+            let finished = files(&folder).map_err(|error| failed(&error))?;
+            let mut whole = finished.iter().filter(|path| matches!(self.check(part, path), Ok(Ok(_))));
+            let path = whole.next().ok_or_else(|| failed(&"the part is missing"))?;
+            let file = File::open(path).map_err(|error| failed(&error))?;
+            let read = parquet::read(file, names).map_err(|error| failed(&error))?;
+            for (column, values) in all.iter_mut().zip(read) {
+                column.extend(values);
+            }
+        }
+        Ok(all)
+    }
+
     /// Number of these parts that have a file, which is not read.
     pub fn present(&self, parts: &[u64]) -> u64 {
         let has_file = |part: &&u64| files(&self.folder_of(**part)).is_ok_and(|files| !files.is_empty());
@@ -350,10 +370,10 @@ impl Manifest {
     /// Refuses the text of another manifest.
     fn refuse_other(&self, place: &str, text: &str) -> Result<(), Error> {
         let unreadable = |why: &dyn Display| wrong(place, format!("not the manifest of a sweep: {why}"));
-        let found: Value = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        let found: serde_json::Value = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
         let own = serde_json::to_value(self).expect("texts and numbers");
-        let shown = |value: &Value| match value {
-            Value::String(text) => clipped(text),
+        let shown = |value: &serde_json::Value| match value {
+            serde_json::Value::String(text) => clipped(text),
             other => clipped(&other.to_string()),
         };
         // The order decides which of several differences is named.

@@ -19,6 +19,14 @@ pub struct Ratios {
     pub classes: Vec<(String, Tone, Pattern)>,
     /// Groups of rows: heading, rows.
     pub groups: Vec<(String, Vec<Row>)>,
+    /// Quantity of the axis.
+    pub axis: String,
+    /// Ends of the axis; ratios beyond them are drawn at the ends.
+    pub ends: [f64; 2],
+    /// Width of the names, pixels.
+    pub left: i64,
+    /// Name of the crosses in the legend; `None` if no row has one.
+    pub crosses: Option<String>,
 }
 
 /// One row.
@@ -40,17 +48,14 @@ pub struct Row {
     pub other: Option<f64>,
 }
 
-/// Width of the document, of the names and of the notes, pixels.
+/// Width of the document, and the end of the axis, pixels.
 const WIDTH: i64 = 760;
-const LEFT: i64 = 92;
 const RIGHT: i64 = 540;
 /// Height of a row, a heading, a line of the notes and the axis.
 const ROW: i64 = 15;
 const HEADING: i64 = 24;
 const NOTE: i64 = 17;
 const AXIS: i64 = 40;
-/// Ends of the axis; ratios beyond them are drawn at the ends.
-const ENDS: [f64; 2] = [0.1, 10.0];
 
 impl Ratios {
     /// The picture as an SVG document, 760 pixels wide.
@@ -58,7 +63,7 @@ impl Ratios {
         let top = 34 + NOTE * (self.notes.len() as i64 + 1) + 10;
         let rows: i64 = self.groups.iter().map(|(_, rows)| HEADING + ROW * rows.len() as i64).sum();
         let (bottom, height) = (top + rows, top + rows + AXIS);
-        let x = Scale::new(ENDS, [LEFT as f64, RIGHT as f64], Spacing::Logarithmic);
+        let x = Scale::new(self.ends, [self.left as f64, RIGHT as f64], Spacing::Logarithmic);
         let used: Vec<Tone> = self.classes.iter().map(|(_, tone, _)| *tone).chain([Tone::Grey]).collect();
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n\
@@ -89,12 +94,15 @@ impl Ratios {
             );
             at += 26 + 6 * name.chars().count() as i64;
         }
-        let _ = writeln!(
-            svg,
-            "<path class=\"l x c0\" d=\"{}\"/><text class=\"s\" x=\"{}\" y=\"{legend}\">ns-2</text>",
-            cross(at * 10, (legend - 4) * 10),
-            at + 9
-        );
+        if let Some(crosses) = &self.crosses {
+            let _ = writeln!(
+                svg,
+                "<path class=\"l x c0\" d=\"{}\"/><text class=\"s\" x=\"{}\" y=\"{legend}\">{}</text>",
+                cross(at * 10, (legend - 4) * 10),
+                at + 9,
+                escaped(crosses)
+            );
+        }
         for tick in x.ticks(30.0) {
             let at = number(x.tenths(tick.value));
             let class = if tick.value == 1.0 { "r x" } else { "g" };
@@ -107,9 +115,10 @@ impl Ratios {
         }
         let _ = writeln!(
             svg,
-            "<text class=\"d s m\" x=\"{}\" y=\"{}\">ratio to the paper (logarithmic; ratios beyond the ends are drawn there)</text>",
-            (LEFT + RIGHT) / 2,
-            bottom + 31
+            "<text class=\"d s m\" x=\"{}\" y=\"{}\">{} (logarithmic; ratios beyond the ends are drawn there)</text>",
+            (self.left + RIGHT) / 2,
+            bottom + 31,
+            escaped(&self.axis)
         );
         let mut y = top;
         for (heading, rows) in &self.groups {
@@ -126,7 +135,7 @@ impl Ratios {
     fn row(&self, svg: &mut String, x: &Scale, row: &Row, top: i64) {
         let (_, tone, pattern) = &self.classes[row.class];
         let (middle, text) = (top * 10 + 10 * ROW / 2, top + ROW - 4);
-        let place = |value: f64| x.tenths(value.clamp(ENDS[0], ENDS[1]));
+        let place = |value: f64| x.tenths(value.clamp(self.ends[0], self.ends[1]));
         let _ = writeln!(
             svg,
             "<text class=\"s\" x=\"14\" y=\"{text}\">{}</text><path class=\"o {}\" d=\"M{} {}{}\"/><text class=\"d s\" x=\"{}\" y=\"{text}\">{}</text>",
@@ -142,12 +151,12 @@ impl Ratios {
             let _ = writeln!(
                 svg,
                 "<text class=\"d s m\" x=\"{}\" y=\"{text}\">{}</text>",
-                (LEFT + RIGHT) / 2,
+                (self.left + RIGHT) / 2,
                 escaped(&row.values)
             );
         }
         if let Some([low, high]) = row.ci95.filter(|[_, high]| x.has(*high)) {
-            let low = if x.has(low) { low } else { ENDS[0] };
+            let low = if x.has(low) { low } else { self.ends[0] };
             let _ = writeln!(
                 svg,
                 "<path class=\"l i {}\" d=\"M{} {}H{}\"/>",
@@ -190,6 +199,10 @@ mod tests {
             notes: vec![],
             classes: vec![("one".into(), Tone::Blue, Pattern(0))],
             groups: vec![("g".into(), vec![row])],
+            axis: "ratio".into(),
+            ends: [0.1, 10.0],
+            left: 92,
+            crosses: Some("other".into()),
         }
     }
 

@@ -36,6 +36,10 @@ pub(super) fn svg(library: &Library, judged: &[&Judged]) -> String {
             .map(|(verdict, tone, form)| (verdict.title().to_owned(), *tone, Pattern(*form)))
             .collect(),
         groups: groups.filter(|(_, rows)| !rows.is_empty()).collect(),
+        axis: "ratio to the paper".into(),
+        ends: [0.1, 10.0],
+        left: 92,
+        crosses: Some("ns-2".into()),
     }
     .svg()
 }

@@ -59,9 +59,15 @@ pub(crate) const TRACE_KIND: Kind = Kind::Either(&FILE, &TRACE);
 /// A trace of a file with several columns.
 pub static TRACE: Section = Section {
     name: "trace",
-    doc: "A trace of a rate in a file with several columns, or in other units than seconds and Mbit/s.",
+    doc: "A trace of a rate in a file with several columns, or in other units than seconds and Mbit/s; or a trace that stands in the scenario itself.",
     keys: &[
-        required("file", FILE, "the file"),
+        optional("file", FILE, "`text` is given", "the file"),
+        optional(
+            "text",
+            Kind::Text,
+            "`file` is given",
+            "the lines of the trace, as a file has them: a scenario with this key names no file",
+        ),
         optional(
             "column",
             Kind::Text,

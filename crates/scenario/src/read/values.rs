@@ -29,7 +29,13 @@ pub(crate) fn trace(item: &Item<'_>) -> Result<LinkTrace, Error> {
                 time: text("time")?,
                 time_unit: word("time_unit")?.and_then(TimeUnit::of),
             };
-            (table.need("file")?.text()?, columns)
+            match (table.get("file"), table.get("text")) {
+                (Some(_), Some(text)) => {
+                    return Err(text.invalid("the trace is given twice").expecting("only one of file and text"));
+                }
+                (None, Some(text)) => return LinkTrace::inline(text.text()?, columns),
+                _ => (table.need("file")?.text()?, columns),
+            }
         }
     };
     LinkTrace::load(file, folder(item)?, columns).map_err(|error| {

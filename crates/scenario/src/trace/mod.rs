@@ -25,6 +25,9 @@ use lines::Lines;
 /// Bytes of a full packet that a delivery opportunity carries.
 const OPPORTUNITY: u64 = 1500;
 
+/// Name of a trace that stands in the scenario itself.
+const INLINE: &str = "trace.text";
+
 /// Nanoseconds in the unit of mahimahi's format.
 const MILLISECOND: u64 = 1_000_000;
 
@@ -33,6 +36,8 @@ const MILLISECOND: u64 = 1_000_000;
 pub struct LinkTrace {
     /// Name of the file in the scenario, or of a trace that no file holds.
     pub file: String,
+    /// Lines of a trace that stands in the scenario itself.
+    pub text: Option<Box<str>>,
     /// SHA-256 of the file, in hexadecimal; see [`LinkTrace::opportunities`] for a trace that no file holds.
     pub sha256: String,
     /// Columns of the file that are read.
@@ -76,7 +81,16 @@ impl LinkTrace {
 
     fn of(file: &str, text: &str, schedule: Schedule) -> Self {
         let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { file: file.into(), sha256, columns: Box::default(), schedule: Arc::new(schedule) }
+        Self { file: file.into(), text: None, sha256, columns: Box::default(), schedule: Arc::new(schedule) }
+    }
+
+    /// A trace whose lines stand in the scenario.
+    ///
+    /// # Errors
+    /// As [`Schedule::parse_columns`]; the lines are counted from the first of `text`.
+    pub(crate) fn inline(text: &str, columns: Columns) -> Result<Self, Error> {
+        let trace = Self::parse_columns(text, INLINE, columns)?;
+        Ok(Self { text: Some(text.into()), ..trace })
     }
 
     /// A trace `name` that no file holds: the delivery opportunities at these ascending times, each of a full packet. After
@@ -120,14 +134,15 @@ impl Own for LinkTrace {
         "this is a trace"
     }
 
-    /// The file and its columns, followed by a comment with its hash.
+    /// The file and its columns, followed by a comment with its hash; or the lines.
     fn toml(&self) -> String {
         let Columns { column, unit, time, time_unit } = &*self.columns;
-        let file = if self.columns.are_usual() {
+        let file = if self.text.is_none() && self.columns.are_usual() {
             Value::text(&*self.file)
         } else {
             let chosen = [
-                ("file", Some(&*self.file)),
+                ("file", self.text.is_none().then_some(&*self.file)),
+                ("text", self.text.as_deref()),
                 ("column", column.as_deref()),
                 ("unit", unit.map(|unit| unit.name)),
                 ("time", time.as_deref()),
