@@ -104,6 +104,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
                 ));
                 return Err(Failure::Unmet);
             };
+            let results = results.rounded();
             write(&out.join("results.json"), &json_line(&results))?;
             results
         }

@@ -238,7 +238,7 @@ answers! {
         receiver:
             if_fits(
                 "receiver",
-                *receiver != Receiver::Delayed,
+                !matches!(receiver, Receiver::Delayed | Receiver::EveryTenth),
                 "Linux receivers have quickack-then-delayed, tuned-buffer and ack-every-packet",
             ),
             if_fits(

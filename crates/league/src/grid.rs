@@ -10,6 +10,8 @@ use crate::library::{League, Scenario, Start};
 pub const TRANSFER: &str = "transfer";
 /// Sizes of a quick league, bytes, where the scenario has them.
 const QUICK: [&str; 4] = ["1 B", "30 KB", "300 KB", "3 MB"];
+/// Most replications of a quick league.
+const QUICK_REPLICATIONS: i64 = 8;
 /// Points of a quick sample.
 const QUICK_POINTS: i64 = 4;
 
@@ -73,6 +75,9 @@ fn shorten(grid: &mut Table) {
         if sizes.iter().filter(|size| kept(size)).count() > 1 {
             sizes.retain(kept);
         }
+    }
+    if let Some(Value::Integer(replications)) = grid.get_mut("replications") {
+        *replications = (*replications).min(QUICK_REPLICATIONS);
     }
     if let Some(points) = grid.get_mut("sample").and_then(|sample| sample.get_mut("points")) {
         *points = Value::Integer(QUICK_POINTS);

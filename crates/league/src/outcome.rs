@@ -41,7 +41,7 @@ pub struct Outcome {
     pub exit_over_bdp: Option<f64>,
     /// Mean number of packets lost before an exit by a rule.
     pub lost_before_rule: Option<f64>,
-    /// Lost packets as a share of those sent.
+    /// Lost packets as a share of the lost and the delivered.
     pub lost_share: f64,
     /// Mean time that a packet waits at the bottleneck, seconds.
     pub wait_s: Option<f64>,
@@ -60,10 +60,10 @@ pub struct Outcome {
 pub struct OfSize {
     /// Size, bytes.
     pub size_bytes: u64,
-    /// Median time, seconds.
-    pub median_s: f64,
-    /// 95th percentile, seconds.
-    pub p95_s: f64,
+    /// Median time, seconds; `None` if fewer than half of the transfers finished.
+    pub median_s: Option<f64>,
+    /// 95th percentile, seconds; `None` if fewer than 95 % finished.
+    pub p95_s: Option<f64>,
     /// Times over those of the reference, geometric mean.
     pub ratio: Option<Interval>,
 }
@@ -114,15 +114,16 @@ pub fn outcome(
     let mut by_size: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for row in &rows {
         if let Some(time) = time(measure, row) {
-            by_size.entry(row.size).or_default().push(time);
+            let finished = row.completion.is_some();
+            by_size.entry(row.size).or_default().push(if finished { time } else { f64::INFINITY });
         }
     }
     let of_size = |(size, mut times): (u64, Vec<f64>)| {
         times.sort_by(f64::total_cmp);
         OfSize {
             size_bytes: size,
-            median_s: type_7(&times, 0.5),
-            p95_s: type_7(&times, 0.95),
+            median_s: Some(type_7(&times, 0.5)).filter(|time| time.is_finite()),
+            p95_s: Some(type_7(&times, 0.95)).filter(|time| time.is_finite()),
             ratio: ratios(&|row| row.size == size),
         }
     };
@@ -169,12 +170,12 @@ pub fn outcome(
     }
 }
 
-/// Packets lost as a share of those sent: those delivered and those retransmitted.
+/// Packets lost as a share of those lost and those delivered.
 fn lost_share<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
     let (mut lost, mut sent) = (0.0, 0.0);
     for row in rows {
         lost += row.lost;
-        sent += (row.delivered / SEGMENT).ceil() + row.retransmits;
+        sent += (row.delivered / SEGMENT).ceil() + row.lost;
     }
     if sent > 0.0 { lost / sent } else { 0.0 }
 }

@@ -7,7 +7,7 @@ use firstflight_results::Value;
 use firstflight_sweep::Dataset;
 
 /// Columns of table `sweep` that are read, in the order of [`Row::of`].
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 17] = [
     "cell",
     "replication",
     "size_bytes",
@@ -15,7 +15,6 @@ const COLUMNS: [&str; 19] = [
     "delivered_bytes",
     "goodput_bit_s",
     "lost_packets",
-    "retransmits",
     "exit_reason",
     "exit_cwnd_packets",
     "exit_bdp_packets",
@@ -25,7 +24,6 @@ const COLUMNS: [&str; 19] = [
     "wait_s",
     "others_delivered_bytes",
     "others_completion_s",
-    "others_finished",
     "simulated_s",
 ];
 
@@ -39,14 +37,12 @@ pub(crate) struct Row {
     pub delivered: f64,
     pub goodput: f64,
     pub lost: f64,
-    pub retransmits: f64,
     pub exit: Option<Exit>,
     pub first_flight: f64,
     pub last_round: Option<f64>,
     pub wait: Option<f64>,
     pub others_delivered: f64,
     pub others_completion: Option<f64>,
-    pub others_finished: u64,
     pub simulated: f64,
 }
 
@@ -98,9 +94,9 @@ impl Row {
             _ => 0,
         };
         let real = |at: usize| number(at).unwrap_or(0.0);
-        let exit = match values[8] {
+        let exit = match values[7] {
             Value::Text(reason) => {
-                Some(Exit { reason: reason.clone(), cwnd: real(9), bdp: real(10), lost_before: real(11) })
+                Some(Exit { reason: reason.clone(), cwnd: real(8), bdp: real(9), lost_before: real(10) })
             }
             _ => None,
         };
@@ -112,15 +108,13 @@ impl Row {
             delivered: real(4),
             goodput: real(5),
             lost: real(6),
-            retransmits: real(7),
             exit,
-            first_flight: real(12),
-            last_round: number(13),
-            wait: number(14),
-            others_delivered: real(15),
-            others_completion: number(16),
-            others_finished: count(17),
-            simulated: real(18),
+            first_flight: real(11),
+            last_round: number(12),
+            wait: number(13),
+            others_delivered: real(14),
+            others_completion: number(15),
+            simulated: real(16),
         }
     }
 

@@ -34,7 +34,7 @@ pub struct Standing {
     pub ratio: Interval,
     /// The same of transfers of up to 100 KB, of up to 1 MB, and above.
     pub classes: [Option<f64>; 3],
-    /// Lost packets as a share of those sent, mean of the scenarios.
+    /// Lost packets as a share of the lost and the delivered, mean of the scenarios.
     pub lost_share: f64,
     /// Median exit window over the bandwidth-delay product, median of the scenarios.
     pub exit_over_bdp: Option<f64>,
@@ -56,6 +56,31 @@ pub struct Standing {
     pub best: String,
     /// See `best`.
     pub worst: String,
+}
+
+impl Results {
+    /// The results with five significant digits, so that their file is smaller and differs less between versions.
+    ///
+    /// # Panics
+    /// Never: results are numbers, texts and their tables.
+    #[must_use]
+    pub fn rounded(&self) -> Self {
+        let mut value = serde_json::to_value(self).expect("finite numbers and texts");
+        round(&mut value);
+        serde_json::from_value(value).expect("the same shape")
+    }
+}
+
+fn round(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Number(number) if number.is_f64() => {
+            let digits = format!("{:.4e}", number.as_f64().unwrap_or(0.0));
+            *value = digits.parse::<f64>().unwrap_or(0.0).into();
+        }
+        serde_json::Value::Array(values) => values.iter_mut().for_each(round),
+        serde_json::Value::Object(values) => values.values_mut().for_each(round),
+        _ => {}
+    }
 }
 
 /// The standing of the starts that run on every scenario, the fastest first.

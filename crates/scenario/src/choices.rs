@@ -65,6 +65,8 @@ words! {
         QuickAckThenDelayed = "quickack-then-delayed",
         /// The same in front of a receive buffer that grows while the application reads (Linux by default).
         Tuned = "tuned-buffer",
+        /// Every tenth packet, or when the timer fires, as a sender of QUIC may ask for (draft-ietf-quic-ack-frequency).
+        EveryTenth = "ack-every-ten",
     }
 }
 

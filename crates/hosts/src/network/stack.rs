@@ -202,6 +202,7 @@ pub(super) fn ack_policy(group: &FlowGroup, mss: u32) -> AckPolicy {
             let quick = receive_window(group, mss).opening().saturating_add(LINUX_QUICK_ACKS);
             AckPolicy { every: 2, quick, timer }
         }
+        scenario::Receiver::EveryTenth => AckPolicy { every: 10, quick: 0, timer },
         // Segments that open the window are acknowledged at once when they do.
         scenario::Receiver::Tuned => AckPolicy { every: 2, quick: LINUX_QUICK_ACKS, timer },
     }

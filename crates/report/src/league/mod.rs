@@ -86,7 +86,7 @@ fn standing(league: &League, results: &Results) -> String {
         );
     }
     out += "\n- **to 100 KB, to 1 MB, above**: the time by the size of the transfer.\n\
-            - **lost**: packets lost as a share of those sent. **lost before a rule's exit**: packets lost before a start-up ended by its \
+            - **lost**: packets lost as a share of the lost and the delivered. **lost before a rule's exit**: packets lost before a start-up ended by its \
             own rule. An early exit that has lost packets is not early.\n\
             - **exit window / BDP**: the window at the end of start-up over the bandwidth-delay product, the median.\n\
             - **wait**: time that a packet waits at the bottleneck, over that of the reference.\n\

@@ -94,7 +94,10 @@ pub(super) fn scenario(league: &League, results: &Results, (name, scenario): (&s
             let found = it.sizes.iter().find(|it| it.size_bytes == *bytes);
             let cell = found.map_or_else(
                 || "-".into(),
-                |it| format!("{}, {}", seconds(it.median_s), seconds(it.p95_s)),
+                |it| {
+                    let time = |value: Option<f64>| value.map_or_else(|| "-".into(), seconds);
+                    format!("{}, {}", time(it.median_s), time(it.p95_s))
+                },
             );
             out += &format!("{cell} | ");
         }
