@@ -1,4 +1,4 @@
-.PHONY: help build run test additions research bench regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
+.PHONY: help build run test additions research bench regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish league league-pages kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -79,6 +79,15 @@ reproduction-publish:
 	find out/reproduction -name '*.md' ! -name '*-readings.md' -exec cp -t docs/reproduction {} +
 	cp out/reproduction/results.json out/reproduction/verdicts.json docs/reproduction/
 	cd out/reproduction && grep -oh 'images/[^)]*\.svg' *.md | sort -u | xargs cp --parents -t ../../docs/reproduction
+
+league: build ## run the league whole, in about 30 minutes of two cores, and update docs/league
+	$(BIN) league --out out/league
+	tools/league-publish out/league
+
+# For changes of texts that do not change results, and for new starts whose runs alone are made.
+league-pages: build ## update the pages of docs/league from its results.json
+	$(BIN) league --results docs/league/results.json --out out/league-pages
+	tools/league-publish out/league-pages docs/league/results.json
 
 # Users need no compiler: the object is part of the repository. A test fails while it is older than its sources.
 kernel: packages-build packages-kernel ## rebuild the eBPF object that runs the schemes in the Linux kernel

@@ -18,6 +18,7 @@ mod inputs;
 mod interrupt;
 mod json;
 mod layers;
+mod league;
 mod link_trace;
 mod log;
 mod memory;

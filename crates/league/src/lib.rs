@@ -14,6 +14,8 @@ pub mod outcome;
 mod rows;
 pub mod run;
 pub mod standing;
+#[cfg(test)]
+mod tests;
 
 pub use interval::Interval;
 pub use library::{League, Measure, Scenario, Start};

@@ -31,6 +31,8 @@ pub fn pages(league: &League, results: &Results) -> Result<Vec<(String, String)>
         all.push((format!("starts/{name}.md"), start::page(league, results, name)));
         all.push((format!("images/{name}.svg"), picture::start(league, results, name).svg()));
     }
+    all.push(("starts/README.md".into(), start::index(league, results)));
+    all.push(("scenarios/README.md".into(), table::index(league, results)));
     for (name, scenario) in &league.scenarios {
         if results.outcomes.iter().any(|it| it.scenario == *name) {
             all.push((format!("scenarios/{name}.md"), table::scenario(league, results, (name, scenario))));

@@ -5,6 +5,22 @@ use firstflight_league::{League, Outcome, Results};
 use super::exits;
 use super::table::{harm, percent, ratio, two};
 
+/// The list of all starts.
+pub(super) fn index(league: &League, results: &Results) -> String {
+    let mut out = "# Starts\n\n| start | version | family | time |\n|---|---|---|---|\n".to_owned();
+    for (name, start) in &league.starts {
+        let standing = results.standings.iter().find(|it| it.start == *name);
+        out += &format!(
+            "| [{}]({name}.md) | {} | {} | {} |\n",
+            start.title,
+            start.version,
+            start.family.word(),
+            ratio(standing.map(|it| it.ratio))
+        );
+    }
+    out
+}
+
 /// The page: the rule, the best and the worst scenario, all scenarios.
 pub(super) fn page(league: &League, results: &Results, name: &str) -> String {
     let start = &league.starts[name];

@@ -64,6 +64,17 @@ fn size(bytes: u64) -> String {
     }
 }
 
+/// The list of all scenarios.
+pub(super) fn index(league: &League, results: &Results) -> String {
+    let mut out = "# Scenarios\n\n| scenario | reason | runs of a start |\n|---|---|--:|\n".to_owned();
+    for (name, scenario) in &league.scenarios {
+        let of = results.outcomes.iter().find(|it| it.scenario == *name);
+        let runs = of.map_or(0, |it| it.runs);
+        out += &format!("| [{}]({name}.md) | {} | {runs} |\n", scenario.title, scenario.reason);
+    }
+    out
+}
+
 /// The page of a scenario: all starts, the fastest first; then each value of its factor.
 pub(super) fn scenario(league: &League, results: &Results, (name, scenario): (&str, &Scenario)) -> String {
     let mut outcomes: Vec<_> = results.outcomes.iter().filter(|it| it.scenario == name).collect();

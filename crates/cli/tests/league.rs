@@ -1,0 +1,145 @@
+//! `league`: a new start is one file; datasets continue and are read from other executors; errors.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::Scratch;
+
+/// Folder of the repository.
+fn repository() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// A league of one scenario and few starts in `scratch`.
+fn small(scratch: &Scratch, starts: &[&str]) {
+    let source = repository().join("league");
+    for folder in ["starts", "scenarios"] {
+        fs::create_dir_all(scratch.path().join("own").join(folder)).expect("a folder");
+    }
+    let copy = |name: &str| fs::copy(source.join(name), scratch.path().join("own").join(name)).expect("a copy");
+    copy("league.toml");
+    copy("scenarios/geo.toml");
+    starts.iter().for_each(|start| drop(copy(&format!("starts/{start}.toml"))));
+}
+
+/// Runs a command that succeeds.
+fn made(scratch: &Scratch, arguments: &[&str]) {
+    let run = scratch.run(arguments);
+    assert_eq!(run.code, 0, "{}", run.err);
+}
+
+const OWN: [&str; 6] = ["league", "--quick", "--league", "own", "--out", "out"];
+
+#[test]
+fn a_new_start_is_one_file_and_only_its_runs_are_made() {
+    let scratch = Scratch::new();
+    small(&scratch, &["linux"]);
+    made(&scratch, &OWN);
+    let dataset = Path::new("out/runs/geo/linux");
+    let before = scratch.snapshot();
+    let start = "title = \"Mine\"\nversion = \"1\"\nfamily = \"modern\"\npage = \"suss\"\n[flow]\nprofile = \"linux\"\nstartup = \
+                 \"suss\"\navoidance = \"cubic\"\n";
+    fs::write(scratch.path().join("own/starts/mine.toml"), start).expect("a file");
+    let results: Value = scratch.run(&[&OWN[..], &["--json"]].concat()).json();
+    let standings = results["standings"].as_array().expect("a list");
+    assert_eq!(standings.len(), 2, "{results}");
+    // SUSS quadruples where the round trip is long: sooner than the reference.
+    assert_eq!((&standings[0]["start"], &standings[0]["rank"]), (&"mine".into(), &1.into()));
+    assert!(standings[0]["ratio"]["high"].as_f64().expect("a number") < 1.0, "{results}");
+    let after = scratch.snapshot();
+    let of_reference = |all: &BTreeMap<PathBuf, Option<Vec<u8>>>| -> Vec<_> {
+        let within = scratch.path().join(dataset);
+        all.iter().filter(|(name, bytes)| bytes.is_some() && name.starts_with(&within)).map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
+    };
+    assert!(!of_reference(&before).is_empty());
+    assert_eq!(of_reference(&before), of_reference(&after));
+    let page = fs::read_to_string(scratch.path().join("out/pages/starts/mine.md")).expect("a page");
+    assert!(page.starts_with("# Mine\n"), "{page}");
+}
+
+#[test]
+fn datasets_of_other_executors_are_those_of_the_league() {
+    let scratch = Scratch::new();
+    small(&scratch, &["linux", "search"]);
+    let own = scratch.run(&[&OWN[..], &["--json", "--threads", "1"]].concat()).json();
+    let said = scratch.run(&["league", "--quick", "--league", "own", "--grids", "grids", "--out", "other"]);
+    assert!(said.code == 0 && said.out.starts_with("2 grids in grids."), "{}{}", said.out, said.err);
+    for start in ["linux", "search"] {
+        let (grid, out) = (format!("grids/geo/{start}.toml"), format!("other/runs/geo/{start}"));
+        made(&scratch, &["sweep", &grid, "--out", &out, "--threads", "2"]);
+    }
+    let other = scratch.run(&["league", "--quick", "--league", "own", "--out", "other", "--json"]).json();
+    assert_eq!(own, other);
+}
+
+#[test]
+fn a_league_that_cannot_run_is_refused_before_anything_is_written() {
+    let scratch = Scratch::new();
+    small(&scratch, &["linux"]);
+    let refused = |arguments: &[&str], parts: &[&str]| {
+        let run = scratch.run(arguments);
+        assert_eq!((run.code, &*run.out), (2, ""), "{}", run.err);
+        assert!(parts.iter().all(|part| run.err.contains(part)), "{}", run.err);
+        assert_eq!(run.err.lines().count(), 1, "{}", run.err);
+        assert!(!scratch.path().join("out").exists());
+    };
+    refused(&[&OWN[..], &["--start", "linus"]].concat(), &["there is no such start", "linux"]);
+    refused(&[&OWN[..], &["--scenario", "goe"]].concat(), &["there is no such scenario", "geo"]);
+    let place = scratch.path().join("own/starts/wrong.toml");
+    fs::write(&place, "title = \"Wrong\"\nversion = \"1\"\nfamily = \"modern\"\npage = \"suss\"\nflaw = 1\n[flow]\n").expect("a file");
+    refused(&OWN, &["starts/wrong.toml:5", "flaw"]);
+    let flow = "title = \"Wrong\"\nversion = \"1\"\nfamily = \"modern\"\npage = \"suss\"\n[flow]\nprofile = \"linux\"\nstartup = \"sus\"\n";
+    fs::write(&place, flow).expect("a file");
+    refused(&OWN, &["wrong on geo", "startup", "sus"]);
+    fs::write(&place, flow.replace("startup = \"sus\"", "startup = \"suss\"").replace("[flow]", "only = [\"goe\"]\n[flow]"))
+        .expect("a file");
+    refused(&OWN, &["starts/wrong.toml", "only", "geo"]);
+    fs::remove_file(place).expect("it is there");
+    fs::write(scratch.path().join("results.json"), "{\"league\": 1}").expect("a file");
+    refused(&["league", "--results", "results.json", "--out", "out"], &["results.json:1", "not the results of a league"]);
+}
+
+#[test]
+fn the_pages_of_the_documentation_are_those_of_its_results() {
+    let docs = repository().join("docs/league");
+    let scratch = Scratch::new();
+    let results = docs.join("results.json");
+    made(&scratch, &["league", "--results", results.to_str().expect("UTF-8"), "--out", "out"]);
+    let pages = scratch.path().join("out/pages");
+    let mut count = 0;
+    for folder in ["", "starts", "scenarios", "images"] {
+        for entry in fs::read_dir(pages.join(folder)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                continue;
+            }
+            let name = path.strip_prefix(&pages).expect("a page");
+            let shown = fs::read_to_string(docs.join(name)).unwrap_or_default();
+            let own = fs::read_to_string(&path).expect("a page");
+            assert!(shown == own, "docs/league/{} is stale; `make league-pages` renews it", name.display());
+            count += 1;
+        }
+    }
+    assert!(count > 80, "{count}");
+}
+
+#[test]
+fn the_synthetic_traces_are_those_of_their_program() {
+    let scratch = Scratch::new();
+    let made = Command::new("python3").arg(repository().join("tools/league-traces")).arg(scratch.path()).output();
+    match made {
+        Err(error) => firstflight_skip::skip(format_args!("python3: {error}")),
+        Ok(made) => {
+            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+            for name in ["lte.csv", "5g.csv", "leo.csv", "wifi.trace"] {
+                let shipped = fs::read_to_string(repository().join("league/traces").join(name)).expect("a trace");
+                let made = fs::read_to_string(scratch.path().join(name)).expect("a trace");
+                assert!(made == shipped, "league/traces/{name}");
+            }
+        }
+    }
+}
