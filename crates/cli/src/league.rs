@@ -92,8 +92,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
                 threads: options.threads.unwrap_or(cores),
             };
             let bar = Bar::new();
-            let done =
-                interrupt::while_stoppable(|| run(&league, &settings, (&Simulator, &observe), &bar))?;
+            let done = interrupt::while_stoppable(|| run(&league, &settings, (&Simulator, &observe), &bar))?;
             for refused in &done.refused {
                 complain(format_args!("warning: {refused}; the part is made again"));
             }
@@ -171,7 +170,8 @@ fn read(path: &Path) -> Result<Results, Error> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| wrong_at(path.display().to_string(), format!("cannot be written: {error}"));
+    let failed =
+        |error: std::io::Error| wrong_at(path.display().to_string(), format!("cannot be written: {error}"));
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(failed)?;
     }

@@ -20,6 +20,8 @@ mod interrupt;
 mod keys;
 #[cfg(all(target_os = "linux", feature = "lab"))]
 mod lab;
+#[cfg(feature = "papers")]
+mod league;
 mod log;
 mod memory;
 mod objects;
@@ -27,8 +29,6 @@ mod output;
 mod presets;
 mod progress;
 mod reference;
-#[cfg(feature = "papers")]
-mod league;
 #[cfg(feature = "papers")]
 mod reproduce;
 mod run;

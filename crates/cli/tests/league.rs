@@ -20,7 +20,8 @@ fn small(scratch: &Scratch, starts: &[&str]) {
     for folder in ["starts", "scenarios"] {
         fs::create_dir_all(scratch.path().join("own").join(folder)).expect("a folder");
     }
-    let copy = |name: &str| fs::copy(source.join(name), scratch.path().join("own").join(name)).expect("a copy");
+    let copy =
+        |name: &str| fs::copy(source.join(name), scratch.path().join("own").join(name)).expect("a copy");
     copy("league.toml");
     copy("scenarios/geo.toml");
     starts.iter().for_each(|start| drop(copy(&format!("starts/{start}.toml"))));
@@ -53,7 +54,10 @@ fn a_new_start_is_one_file_and_only_its_runs_are_made() {
     let after = scratch.snapshot();
     let of_reference = |all: &BTreeMap<PathBuf, Option<Vec<u8>>>| -> Vec<_> {
         let within = scratch.path().join(dataset);
-        all.iter().filter(|(name, bytes)| bytes.is_some() && name.starts_with(&within)).map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
+        all.iter()
+            .filter(|(name, bytes)| bytes.is_some() && name.starts_with(&within))
+            .map(|(name, bytes)| (name.clone(), bytes.clone()))
+            .collect()
     };
     assert!(!of_reference(&before).is_empty());
     assert_eq!(of_reference(&before), of_reference(&after));
@@ -90,17 +94,27 @@ fn a_league_that_cannot_run_is_refused_before_anything_is_written() {
     refused(&[&OWN[..], &["--start", "linus"]].concat(), &["there is no such start", "linux"]);
     refused(&[&OWN[..], &["--scenario", "goe"]].concat(), &["there is no such scenario", "geo"]);
     let place = scratch.path().join("own/starts/wrong.toml");
-    fs::write(&place, "title = \"Wrong\"\nversion = \"1\"\nfamily = \"modern\"\npage = \"suss\"\nflaw = 1\n[flow]\n").expect("a file");
+    fs::write(
+        &place,
+        "title = \"Wrong\"\nversion = \"1\"\nfamily = \"modern\"\npage = \"suss\"\nflaw = 1\n[flow]\n",
+    )
+    .expect("a file");
     refused(&OWN, &["starts/wrong.toml:5", "flaw"]);
     let flow = "title = \"Wrong\"\nversion = \"1\"\nfamily = \"modern\"\npage = \"suss\"\n[flow]\nprofile = \"linux\"\nstartup = \"sus\"\n";
     fs::write(&place, flow).expect("a file");
     refused(&OWN, &["wrong on geo", "startup", "sus"]);
-    fs::write(&place, flow.replace("startup = \"sus\"", "startup = \"suss\"").replace("[flow]", "only = [\"goe\"]\n[flow]"))
-        .expect("a file");
+    fs::write(
+        &place,
+        flow.replace("startup = \"sus\"", "startup = \"suss\"").replace("[flow]", "only = [\"goe\"]\n[flow]"),
+    )
+    .expect("a file");
     refused(&OWN, &["starts/wrong.toml", "only", "geo"]);
     fs::remove_file(place).expect("it is there");
     fs::write(scratch.path().join("results.json"), "{\"league\": 1}").expect("a file");
-    refused(&["league", "--results", "results.json", "--out", "out"], &["results.json:1", "not the results of a league"]);
+    refused(
+        &["league", "--results", "results.json", "--out", "out"],
+        &["results.json:1", "not the results of a league"],
+    );
 }
 
 #[test]
@@ -130,13 +144,15 @@ fn the_pages_of_the_documentation_are_those_of_its_results() {
 #[test]
 fn the_synthetic_traces_are_those_of_their_program() {
     let scratch = Scratch::new();
-    let made = Command::new("python3").arg(repository().join("tools/league-traces")).arg(scratch.path()).output();
+    let made =
+        Command::new("python3").arg(repository().join("tools/league-traces")).arg(scratch.path()).output();
     match made {
         Err(error) => firstflight_skip::skip(format_args!("python3: {error}")),
         Ok(made) => {
             assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
             for name in ["lte.csv", "5g.csv", "leo.csv", "wifi.trace"] {
-                let shipped = fs::read_to_string(repository().join("league/traces").join(name)).expect("a trace");
+                let shipped =
+                    fs::read_to_string(repository().join("league/traces").join(name)).expect("a trace");
                 let made = fs::read_to_string(scratch.path().join(name)).expect("a trace");
                 assert!(made == shipped, "league/traces/{name}");
             }

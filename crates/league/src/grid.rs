@@ -19,7 +19,12 @@ const QUICK_POINTS: i64 = 4;
 ///
 /// # Errors
 /// If the scenario names a trace that the league lacks, or has no flow `transfer`.
-pub fn text(league: &League, scenario: (&str, &Scenario), start: &Start, quick: bool) -> Result<String, Error> {
+pub fn text(
+    league: &League,
+    scenario: (&str, &Scenario),
+    start: &Start,
+    quick: bool,
+) -> Result<String, Error> {
     let (name, scenario) = scenario;
     let wrong = |why: String| Error::invalid(why).in_file(&format!("scenarios/{name}.toml"), None);
     let mut grid = scenario.grid.clone();
@@ -28,7 +33,8 @@ pub fn text(league: &League, scenario: (&str, &Scenario), start: &Start, quick: 
     grid.insert("flow".into(), TRANSFER.into());
     let base = grid.get_mut("base").and_then(Value::as_table_mut);
     let base = base.ok_or_else(|| wrong("there is no table [grid.base]".into()))?;
-    if let Some(trace) = base.get_mut("path").and_then(|path| path.get_mut("trace")).and_then(Value::as_table_mut)
+    if let Some(trace) =
+        base.get_mut("path").and_then(|path| path.get_mut("trace")).and_then(Value::as_table_mut)
         && let Some(Value::String(file)) = trace.remove("file")
     {
         let text = league.traces.get(&file);
@@ -40,7 +46,8 @@ pub fn text(league: &League, scenario: (&str, &Scenario), start: &Start, quick: 
     for wanted in [TRANSFER].into_iter().chain(scenario.also.iter().map(String::as_str)) {
         let named = |flow: &&mut Value| flow.get("name").and_then(Value::as_str) == Some(wanted);
         let flow = flows.iter_mut().find(named).and_then(Value::as_table_mut);
-        let flow = flow.ok_or_else(|| wrong(format!("there is no [[grid.base.flow]] with the name {wanted}")))?;
+        let flow =
+            flow.ok_or_else(|| wrong(format!("there is no [[grid.base.flow]] with the name {wanted}")))?;
         flow.extend(start.flow.clone());
         // The sweep replaces the size.
         if let Some(size) = first
@@ -59,7 +66,12 @@ pub fn text(league: &League, scenario: (&str, &Scenario), start: &Start, quick: 
 ///
 /// # Errors
 /// As [`text`]; and if the start's keys and the scenario's make no grid.
-pub fn grid(league: &League, scenario: (&str, &Scenario), start: (&str, &Start), quick: bool) -> Result<Grid, Error> {
+pub fn grid(
+    league: &League,
+    scenario: (&str, &Scenario),
+    start: (&str, &Start),
+    quick: bool,
+) -> Result<Grid, Error> {
     let file = format!("league: {} on {}", start.0, scenario.0);
     Grid::parse(&text(league, scenario, start.1, quick)?, &file, &|name| {
         Err(format!("a scenario of the league names no other file, such as {name}"))

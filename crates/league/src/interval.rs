@@ -57,7 +57,8 @@ mod tests {
     #[test]
     fn strata_of_equal_weight_add_their_variances() {
         // Half-widths 3 and 4 of two strata: sqrt(9 + 16) / 2 = 2.5.
-        let strata = [Interval { mean: 1.0, low: -2.0, high: 4.0 }, Interval { mean: 3.0, low: -1.0, high: 7.0 }];
+        let strata =
+            [Interval { mean: 1.0, low: -2.0, high: 4.0 }, Interval { mean: 3.0, low: -1.0, high: 7.0 }];
         let joined = Interval::stratified(&strata).expect("two strata");
         assert_eq!(joined.mean, 2.0);
         assert!((joined.high - 4.5).abs() < 1e-12 && (joined.low + 0.5).abs() < 1e-12, "{joined:?}");

@@ -160,7 +160,8 @@ impl League {
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let mut texts = BTreeMap::new();
         let mut read = |path: &Path, name: String| {
-            let unreadable = |why| Error::new(Problem::Unreadable(why)).in_file(&path.display().to_string(), None);
+            let unreadable =
+                |why| Error::new(Problem::Unreadable(why)).in_file(&path.display().to_string(), None);
             texts.insert(name, read_text(path, LONGEST).map_err(unreadable)?);
             Ok::<_, Error>(())
         };
@@ -208,17 +209,24 @@ impl League {
         }
         if !league.starts.contains_key(&league.reference) {
             let near = nearest(&league.reference, league.starts.keys().map(String::as_str));
-            return Err(Error::unknown_name("start", &league.reference, league.starts.keys().map(String::as_str))
-                .near(near)
-                .in_file("league.toml", None)
-                .at_key("reference"));
+            return Err(Error::unknown_name(
+                "start",
+                &league.reference,
+                league.starts.keys().map(String::as_str),
+            )
+            .near(near)
+            .in_file("league.toml", None)
+            .at_key("reference"));
         }
         Ok(league)
     }
 }
 
 /// The files of a part of the league, by their names without `.toml`.
-fn part<T: DeserializeOwned>(texts: &BTreeMap<String, String>, part: &str) -> Result<BTreeMap<String, T>, Error> {
+fn part<T: DeserializeOwned>(
+    texts: &BTreeMap<String, String>,
+    part: &str,
+) -> Result<BTreeMap<String, T>, Error> {
     let named = texts.iter().filter_map(|(file, text)| {
         let name = file.strip_prefix(part)?.strip_suffix(".toml")?;
         Some((name, file, text))

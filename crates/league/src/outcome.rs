@@ -155,7 +155,8 @@ pub fn outcome(
         start: start.into(),
         scenario: scenario_name.into(),
         runs: rows.len() as u64,
-        unfinished: rows.iter().filter(|row| time(measure, row).is_some() && row.completion.is_none()).count() as u64,
+        unfinished: rows.iter().filter(|row| time(measure, row).is_some() && row.completion.is_none()).count()
+            as u64,
         ratio: ratios(&|_| true),
         classes: [class(0, SHORT), class(SHORT, MEDIUM), class(MEDIUM, u64::MAX)],
         groups: names.into_iter().map(group).collect(),
@@ -196,7 +197,8 @@ fn ratio(measure: Measure, own: &Rows, reference: &Rows, wanted: &dyn Fn(&Row) -
 
 /// The measure of a scenario that is not about times; the mean over the blocks.
 fn harm(measure: Measure, own: &Rows, reference: &Rows) -> Option<Interval> {
-    let mean = |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+    let mean =
+        |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
     let of_block = |(block, rows): (&(u64, u64), &Vec<Row>)| -> Option<f64> {
         let baseline = rows.iter().find(|row| is_baseline(row));
         let transfers = || rows.iter().filter(|row| !is_baseline(row));
@@ -204,7 +206,8 @@ fn harm(measure: Measure, own: &Rows, reference: &Rows) -> Option<Interval> {
             Measure::Time | Measure::Rounds => None,
             Measure::Displaced => {
                 let alone = baseline?.others_delivered;
-                let lost = |row: &Row| (row.delivered > 0.0).then(|| (alone - row.others_delivered) / row.delivered);
+                let lost =
+                    |row: &Row| (row.delivered > 0.0).then(|| (alone - row.others_delivered) / row.delivered);
                 mean(transfers().filter_map(lost).collect())
             }
             Measure::Requests => {

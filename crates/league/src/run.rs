@@ -135,7 +135,8 @@ fn make_all(
 
 fn results(league: &League, quick: bool, version: &str, pairs: &[Pair<'_>]) -> Result<Results, Error> {
     let of_reference: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.start.0 == league.reference).collect();
-    let references = try_map(&of_reference, |pair| Ok::<_, Error>((pair.scenario.0, Rows::read(&pair.dataset)?)))?;
+    let references =
+        try_map(&of_reference, |pair| Ok::<_, Error>((pair.scenario.0, Rows::read(&pair.dataset)?)))?;
     let references: BTreeMap<&str, Rows> = references.into_iter().collect();
     let outcomes: Vec<Outcome> = try_map(pairs, |pair| {
         let (name, scenario) = pair.scenario;

@@ -109,14 +109,20 @@ fn standing(league: &League, start: &str, outcomes: &[Outcome]) -> Option<Standi
             .collect();
         match wanted {
             Measure::Displaced => Interval::stratified(&of),
-            _ => Interval::stratified(&of.into_iter().map(Interval::ln).collect::<Vec<_>>()).map(Interval::exp),
+            _ => {
+                Interval::stratified(&of.into_iter().map(Interval::ln).collect::<Vec<_>>()).map(Interval::exp)
+            }
         }
     };
     let class = |at: usize| geometric(ranked.iter().filter_map(|it| it.classes[at]));
     let reference = |scenario: &str| {
-        outcomes.iter().find(|it| it.start == league.reference && it.scenario == scenario).and_then(|it| it.wait_s)
+        outcomes
+            .iter()
+            .find(|it| it.start == league.reference && it.scenario == scenario)
+            .and_then(|it| it.wait_s)
     };
-    let wait = |it: &&&Outcome| Some(it.wait_s? / reference(&it.scenario)?).filter(|it| it.is_finite() && *it > 0.0);
+    let wait =
+        |it: &&&Outcome| Some(it.wait_s? / reference(&it.scenario)?).filter(|it| it.is_finite() && *it > 0.0);
     let by_ratio = |a: &&&&Outcome, b: &&&&Outcome| {
         let mean = |it: &Outcome| it.ratio.map_or(1.0, |ratio| ratio.mean);
         mean(a).total_cmp(&mean(b))

@@ -23,8 +23,10 @@ fn every_start_runs_on_every_scenario_that_it_names() {
     for (name, scenario) in &league.scenarios {
         for (start_name, start) in league.starts.iter().filter(|(_, start)| start.runs_on(name)) {
             let grid = grid(&league, (name, scenario), (start_name, start), true);
-            let plan = grid.and_then(Plan::new).unwrap_or_else(|error| panic!("{start_name} on {name}: {error}"));
-            plan.check(&Simulator, &observe).unwrap_or_else(|error| panic!("{start_name} on {name}: {error}"));
+            let plan =
+                grid.and_then(Plan::new).unwrap_or_else(|error| panic!("{start_name} on {name}: {error}"));
+            plan.check(&Simulator, &observe)
+                .unwrap_or_else(|error| panic!("{start_name} on {name}: {error}"));
             pairs += 1;
         }
     }
@@ -68,7 +70,7 @@ fn of(measure: Measure, own: &Rows, reference: &Rows) -> Outcome {
 #[test]
 fn the_ratio_is_the_geometric_mean_over_the_blocks() {
     // Blocks with ratios 2 and 1/2 of 10 KB and 1 MB each: logarithms of 0 and of ln 2 ± ...; the mean over both blocks is 1.
-    let reference = rows(&[vec![run(10_000, Some(1.0)), run(1_000_000, Some(1.0))]; 2]);
+    let reference = rows(&vec![vec![run(10_000, Some(1.0)), run(1_000_000, Some(1.0))]; 2]);
     let own = rows(&[
         vec![run(10_000, Some(2.0)), run(1_000_000, Some(2.0))],
         vec![run(10_000, Some(0.5)), run(1_000_000, Some(0.5))],
@@ -97,7 +99,11 @@ fn a_transfer_that_does_not_finish_counts_with_its_rate_and_has_no_median() {
 
 #[test]
 fn displaced_data_is_that_of_others_without_the_transfer_less_that_with_it() {
-    let with = |delivered: f64, others: f64| Row { delivered, others_delivered: others, ..run(1_000_000, Some(1.0)) };
+    let with = |delivered: f64, others: f64| Row {
+        delivered,
+        others_delivered: others,
+        ..run(1_000_000, Some(1.0))
+    };
     let alone = |others: f64| Row { others_delivered: others, ..run(1, Some(0.1)) };
     // 2 MB lost for 1 MB, and 1 MB lost for 1 MB.
     let own = rows(&[vec![alone(9e6), with(1e6, 7e6)], vec![alone(9e6), with(1e6, 8e6)]]);
@@ -112,7 +118,8 @@ fn exits_by_a_rule_have_their_losses_beside_them() {
         lost: lost_before,
         ..run(1_448_000, Some(1.0))
     };
-    let own = rows(&[vec![exit("delivery", 274.0)], vec![exit("loss", 5.0)], vec![run(1_448_000, Some(1.0))]]);
+    let own =
+        rows(&[vec![exit("delivery", 274.0)], vec![exit("loss", 5.0)], vec![run(1_448_000, Some(1.0))]]);
     let found = of(Measure::Time, &own, &own);
     let third = 1.0 / 3.0;
     let shares = [("delivery", third), ("loss", third), ("none", third)];
@@ -135,7 +142,9 @@ fn ranks_part_only_where_intervals_part() {
         found
     };
     // search overlaps both; bbr and linux part.
-    let outcomes = [outcome_of("linux", 1.0, 0.05), outcome_of("search", 1.08, 0.06), outcome_of("bbr", 1.2, 0.07)];
-    let ranks: Vec<(String, u64)> = standings(&league, &outcomes).into_iter().map(|it| (it.start, it.rank)).collect();
+    let outcomes =
+        [outcome_of("linux", 1.0, 0.05), outcome_of("search", 1.08, 0.06), outcome_of("bbr", 1.2, 0.07)];
+    let ranks: Vec<(String, u64)> =
+        standings(&league, &outcomes).into_iter().map(|it| (it.start, it.rank)).collect();
     assert_eq!(ranks, [("linux".into(), 1), ("search".into(), 1), ("bbr".into(), 2)]);
 }

@@ -204,7 +204,8 @@ impl Dataset {
         let mut all: Vec<Vec<Value>> = vec![vec![]; names.len()];
         for part in 0..self.parts() {
             let folder = self.folder_of(part);
-            let failed = |why: &dyn Display| wrong(folder.display().to_string(), format!("cannot be read: {why}"));
+            let failed =
+                |why: &dyn Display| wrong(folder.display().to_string(), format!("cannot be read: {why}"));
             let finished = files(&folder).map_err(|error| failed(&error))?;
             let mut whole = finished.iter().filter(|path| matches!(self.check(part, path), Ok(Ok(_))));
             let path = whole.next().ok_or_else(|| failed(&"the part is missing"))?;

@@ -16,7 +16,8 @@ const FAMILIES: [(Family, &str, Tone, Pattern); 4] = [
 fn row(label: &str, class: usize, interval: Option<Interval>) -> Row {
     Row {
         label: label.into(),
-        note: interval.map_or_else(String::new, |it| format!("{:.2} ({:.2} to {:.2})", it.mean, it.low, it.high)),
+        note: interval
+            .map_or_else(String::new, |it| format!("{:.2} ({:.2} to {:.2})", it.mean, it.low, it.high)),
         class,
         here: interval.map(|it| it.mean),
         values: String::new(),

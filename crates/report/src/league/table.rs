@@ -80,8 +80,14 @@ pub(super) fn scenario(league: &League, results: &Results, (name, scenario): (&s
     let mut outcomes: Vec<_> = results.outcomes.iter().filter(|it| it.scenario == name).collect();
     let key = |it: &firstflight_league::Outcome| it.ratio.or(it.harm).map_or(f64::INFINITY, |it| it.mean);
     outcomes.sort_by(|a, b| key(a).total_cmp(&key(b)).then_with(|| a.start.cmp(&b.start)));
-    let sizes: Vec<u64> = outcomes.first().map_or(vec![], |it| it.sizes.iter().map(|it| it.size_bytes).collect());
-    let mut out = format!("# {}\n\n{}\n\nCriteria of RFC 9743: {}.\n\n", scenario.title, scenario.reason, criteria(scenario));
+    let sizes: Vec<u64> =
+        outcomes.first().map_or(vec![], |it| it.sizes.iter().map(|it| it.size_bytes).collect());
+    let mut out = format!(
+        "# {}\n\n{}\n\nCriteria of RFC 9743: {}.\n\n",
+        scenario.title,
+        scenario.reason,
+        criteria(scenario)
+    );
     if !scenario.ranked {
         out += "This scenario does not count in the standing.\n\n";
     }
@@ -97,7 +103,12 @@ pub(super) fn scenario(league: &League, results: &Results, (name, scenario): (&s
     out += &"---|".repeat(usize::from(harm.is_some()) + sizes.len() + 5);
     out.push('\n');
     for it in &outcomes {
-        out += &format!("| [{}](../starts/{}.md) | {} | ", league.starts[&it.start].title, it.start, ratio(it.ratio));
+        out += &format!(
+            "| [{}](../starts/{}.md) | {} | ",
+            league.starts[&it.start].title,
+            it.start,
+            ratio(it.ratio)
+        );
         if harm.is_some() {
             out += &format!("{} | ", ratio(it.harm));
         }
@@ -122,7 +133,9 @@ pub(super) fn scenario(league: &League, results: &Results, (name, scenario): (&s
         );
     }
     if let Some(by) = &scenario.by {
-        out += &format!("\n## By `{by}`\n\n| start | value | time | exits | exit window / BDP | lost before a rule's exit | lost, % |\n|---|---|---|---|---|---|---|\n");
+        out += &format!(
+            "\n## By `{by}`\n\n| start | value | time | exits | exit window / BDP | lost before a rule's exit | lost, % |\n|---|---|---|---|---|---|---|\n"
+        );
         for it in &outcomes {
             for group in &it.groups {
                 out += &format!(

@@ -31,7 +31,9 @@ pub(crate) fn trace(item: &Item<'_>) -> Result<LinkTrace, Error> {
             };
             match (table.get("file"), table.get("text")) {
                 (Some(_), Some(text)) => {
-                    return Err(text.invalid("the trace is given twice").expecting("only one of file and text"));
+                    return Err(text
+                        .invalid("the trace is given twice")
+                        .expecting("only one of file and text"));
                 }
                 (None, Some(text)) => return LinkTrace::inline(text.text()?, columns),
                 _ => (table.need("file")?.text()?, columns),
