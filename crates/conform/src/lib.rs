@@ -4,6 +4,7 @@
 mod calls;
 mod cases;
 mod controller;
+mod model;
 mod pipe;
 mod replay;
 mod rules;
@@ -15,6 +16,7 @@ mod verdict;
 
 pub use cases::{CaseVerdict, Kept, cases, schemes_with_cases};
 pub use controller::{Answer as Decision, Broken, Call, Controller, Packet};
+pub use model::ModelVerdict;
 pub use stack::{PROTOCOL, Stack};
 pub use vector::{Answer, Driver, Event, Flaw, Vector, vectors};
 pub use verdict::{Difference, Outcome, Verdict, is_of, known_schemes, own};
