@@ -11,6 +11,7 @@ mod rules;
 mod stack;
 #[cfg(test)]
 mod tests;
+mod unlike;
 mod vector;
 mod verdict;
 

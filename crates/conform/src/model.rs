@@ -69,6 +69,11 @@ trait Model: Phase {
     /// State, in picoquic's word.
     fn state(&self) -> &'static str;
 
+    /// Whether the window limited the sender, where the row shows it in place of its column.
+    fn window_limited(&self, event: &Event) -> Option<bool> {
+        event.window_limited
+    }
+
     /// The bandwidth sample of an ACK, bytes a second, from `computed`, which follows from the rows. The scheme may also be told what
     /// else the row shows.
     fn sample(&mut self, event: &Event, computed: u64) -> u64;
@@ -176,6 +181,7 @@ impl<M: Model> Replay<M> {
     }
 
     fn run(mut self, vector: &Vector) -> Result<Replayed, String> {
+        let rows: Vec<Row<'_>> = vector.events.iter().filter_map(Row::of).collect();
         for (at, event) in vector.events.iter().enumerate() {
             let number = at as u64 + 1;
             if event.merged > 1 {
@@ -185,14 +191,14 @@ impl<M: Model> Replay<M> {
             match event.kind.as_str() {
                 "lost" => self.lose(event, &vector.events[at..]),
                 "ack" => {
-                    let told = event.rtt.zip(event.delivered).zip(event.delivered_since);
-                    let Some(((rtt, delivered), since)) = told else {
+                    let Some(row) = Row::of(event) else {
                         let missing = "rtt_us, delivered_total or delivered_since_sent is empty";
-                        return Err(format!("event {number}: {missing}; expected a number in each at an ACK"));
+                        return Err(format!(
+                            "event {number}: {missing}; expected a number in each at an ACK"
+                        ));
                     };
-                    let row = Row { event, rtt, delivered, since };
                     if self.earlier.is_empty() {
-                        self.begin(&row);
+                        self.begin(&row, &rows);
                     }
                     self.acknowledge(&row);
                     self.compare(number, event);
@@ -208,17 +214,19 @@ impl<M: Model> Replay<M> {
         Ok(self.result)
     }
 
-    /// The connection begins before the first ACK of data: the handshake took a round trip.
-    fn begin(&mut self, row: &Row<'_>) {
+    /// The connection begins before the first ACK of data. The ACK of the handshake had come when the first packet left with its bytes
+    /// delivered, and a round trip before, the packet of the handshake left.
+    fn begin(&mut self, row: &Row<'_>, rows: &[Row<'_>]) {
         let (event, rtt) = (row.event, row.event.min_rtt);
-        let left = row.left();
-        let begun = left.saturating_sub(rtt);
+        let delivered = row.delivered.saturating_sub(event.acked);
+        let after = rows.iter().find(|row| row.delivered.saturating_sub(row.since) >= delivered);
+        let now = after.unwrap_or(row).left();
+        let begun = now.saturating_sub(rtt);
         let entry = Entry { now: begun, rtt: self.known, mss: event.mss as u32, ..Entry::default() };
         self.model.enter(&entry, &mut self.control);
-        let delivered = row.delivered.saturating_sub(event.acked);
         if M::SEES_HANDSHAKE {
             let ack = Ack {
-                now: left,
+                now,
                 rtt,
                 min_rtt: rtt,
                 srtt: rtt,
@@ -231,7 +239,7 @@ impl<M: Model> Replay<M> {
             };
             let _ = self.model.on_ack(&ack, &mut self.control);
         }
-        self.earlier.push(Earlier { delivered, at: left, left: begun });
+        self.earlier.push(Earlier { delivered, at: now, left: begun });
     }
 
     fn lose(&mut self, event: &Event, later: &[Event]) {
@@ -272,7 +280,7 @@ impl<M: Model> Replay<M> {
         self.result.model.samples_computed += u64::from(within_2_percent(computed, sample));
         self.earlier.push(Earlier { delivered: row.delivered, at: now, left });
         let limited = if event.limited { Ack::RATE_LIMITED } else { 0 };
-        let unused = if event.window_limited == Some(true) { 0 } else { Ack::APP_LIMITED };
+        let unused = if self.model.window_limited(event) == Some(true) { 0 } else { Ack::APP_LIMITED };
         let srtt = if event.srtt > Nanos::ZERO { event.srtt } else { row.rtt };
         let ack = Ack {
             now,
@@ -356,7 +364,13 @@ struct Row<'a> {
     since: u64,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// The row of an event; `None` if it is no ACK, or has not all that an ACK has.
+    fn of(event: &'a Event) -> Option<Self> {
+        let ((rtt, delivered), since) = event.rtt.zip(event.delivered).zip(event.delivered_since)?;
+        (event.kind == "ack").then_some(Self { event, rtt, delivered, since })
+    }
+
     /// Departure of the newest acknowledged packet.
     fn left(&self) -> Nanos {
         (BEFORE + self.event.at).saturating_sub(self.rtt)

@@ -46,6 +46,88 @@ fn windows_are_those_of_the_authors_code() {
 }
 
 #[test]
+fn models_have_the_states_and_windows_of_picoquic() {
+    for (name, outcome, acks, states) in [
+        (
+            "pico-bbr3.S1.csv.gz",
+            Outcome::Equal,
+            133,
+            "startup drain probe_bw_cruise probe_bw_refill probe_bw_up probe_bw_down probe_bw_cruise",
+        ),
+        (
+            "pico-bbr3.S3.csv.gz",
+            Outcome::Equal,
+            126,
+            "startup drain probe_bw_cruise probe_bw_refill probe_bw_up probe_bw_down probe_bw_refill probe_bw_up probe_bw_down",
+        ),
+        (
+            "pico-c4.S2.csv.gz",
+            Outcome::Equal,
+            161,
+            "initial recovery cruising probing recovery pushing recovery",
+        ),
+        (
+            "pico-c4.S7.csv.gz",
+            Outcome::AsTheModel,
+            107,
+            "initial recovery cruising recovery cruising probing recovery cruising",
+        ),
+    ] {
+        let verdict = Verdict::of(&Vector::parse(&read(name), name).expect("a vector"));
+        assert_eq!(verdict.outcome, outcome, "{verdict:?}");
+        let model = verdict.model.expect("counts");
+        assert_eq!(
+            (model.acks, model.windows_within, model.rates_within, model.rates),
+            (acks, acks, acks, acks)
+        );
+        assert_eq!((model.other_states, model.states_theirs.join(" ")), (0, states.to_owned()));
+        assert!(model.same_states());
+    }
+}
+
+#[test]
+fn the_seed_of_a_model_is_the_clock_of_its_connection_or_fits_the_first_probe() {
+    let text = read("pico-bbr3.S3.csv.gz");
+    let taken = |text: &str| {
+        let verdict = Verdict::of(&Vector::parse(text, "pico-bbr3.S3.csv").expect("a vector"));
+        (verdict.outcome, verdict.model.expect("counts").taken)
+    };
+    // 10 ms, and 1252 bytes at 50 Mbit/s: 200 us.
+    let known = "seed 10200: half of base_rtt_ms, and 1252 bytes at bottleneck_mbit";
+    assert_eq!(taken(&text), (Outcome::Equal, vec![known.to_owned()]));
+    let (_, fitted) = taken(&text.replace("base_rtt_ms=20", "base_rtt_ms=30"));
+    assert!(
+        fitted[0].ends_with("the nearest to 15200 with which the first probe begins at its ACK"),
+        "{fitted:?}"
+    );
+}
+
+#[test]
+fn another_state_or_window_of_a_model_is_found() {
+    let text = read("pico-c4.S2.csv.gz");
+    let verdict = |text: &str| Verdict::of(&Vector::parse(text, "pico-c4.S2.csv").expect("a vector"));
+    let other = verdict(&text.replace(",probing,", ",pushing,"));
+    assert_eq!(other.outcome, Outcome::Differs);
+    let first = other.first_difference.expect("a difference");
+    assert_eq!((first.state.as_str(), first.state_ours.as_deref()), ("pushing", Some("probing")));
+    // bbr3 has other rules than c4.
+    let bbr = Verdict::of(&Vector::parse(&text, "pico-bbr3.S2.csv").expect("a vector"));
+    assert_eq!(bbr.outcome, Outcome::Differs);
+    let empty = verdict(&text.replacen(",105353,", ",,", 1));
+    assert_eq!(empty.outcome, Outcome::NotComparable);
+    let why = empty.why.expect("a reason");
+    assert!(why.starts_with("event 2: rtt_us, delivered_total or delivered_since_sent is empty"), "{why}");
+}
+
+#[test]
+fn a_scheme_without_its_like_names_the_rule_that_differs() {
+    let text = read("s2n-cubic.S9.csv.gz").replace("scheme=s2n-cubic", "scheme=s2n-bbr2");
+    let verdict = Verdict::of(&Vector::parse(&text, "s2n-bbr2.S9.csv").expect("a vector"));
+    assert_eq!(verdict.outcome, Outcome::NotComparable);
+    assert_eq!(verdict.why.as_deref(), Some("s2n-quic's BBR is version 2 of its drafts; no scheme here is"));
+}
+
+#[test]
 fn a_changed_answer_is_found_with_its_event_and_both_windows() {
     let text = read("neqo-hystart-unpaced.S2.csv.gz");
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

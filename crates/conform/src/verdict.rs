@@ -10,6 +10,7 @@ use crate::model::{self, MODELS, ModelVerdict};
 use crate::replay::Replay;
 use crate::rules::{KNOWN, Known, RULES};
 use crate::stack::Stack;
+use crate::unlike::UNLIKE;
 use crate::vector::{Driver, Vector};
 
 /// Datagrams by which windows may differ after the start-up: congestion avoidance counts in another unit in every stack.
@@ -118,7 +119,9 @@ fn begins(scheme: &str, name: &str) -> bool {
 pub fn known_schemes() -> Vec<String> {
     let theirs = KNOWN.iter().map(|known| known.theirs.to_owned());
     let models = MODELS.iter().flat_map(|known| [known.theirs.to_owned(), known.ours.to_owned()]);
-    let mut names: Vec<String> = theirs.chain(KNOWN.iter().flat_map(Known::labels)).chain(models).collect();
+    let unlike = UNLIKE.iter().map(|(theirs, _)| (*theirs).to_owned());
+    let ours = KNOWN.iter().flat_map(Known::labels);
+    let mut names: Vec<String> = theirs.chain(ours).chain(models).chain(unlike).collect();
     names.sort();
     names.dedup();
     names
@@ -150,7 +153,9 @@ impl Verdict {
             return verdict;
         }
         let Some(known) = known(&vector.scheme) else {
-            verdict.why = Some(format!("no scheme here is {}", vector.scheme));
+            let unlike = UNLIKE.iter().find(|(theirs, _)| begins(&vector.scheme, theirs));
+            let why = unlike.map(|(_, why)| (*why).to_owned());
+            verdict.why = Some(why.unwrap_or_else(|| format!("no scheme here is {}", vector.scheme)));
             return verdict;
         };
         verdict.ours = Some(known.name());
@@ -193,6 +198,10 @@ impl Verdict {
             (Some(known), Ok(mut stack)) => {
                 verdict.ours = stack.name.clone();
                 verdict.compare(vector, known, &mut stack);
+            }
+            (None, _) if model_of(&vector.scheme).is_some() => {
+                let why = "the protocol tells no bandwidth sample; a model is held without --stack";
+                verdict.why = Some(why.to_owned());
             }
             (None, _) => verdict.why = Some(format!("no vector of {} is compared", vector.scheme)),
             (_, Err(broken)) => {

@@ -54,6 +54,14 @@ impl Model for Picoquic {
         }
     }
 
+    /// On long round trips picoquic asks when the sender last had nothing to send, which no column has: the window grows or stays.
+    fn window_limited(&self, event: &Event) -> Option<bool> {
+        match event.answer.state.as_str() {
+            "startup_long_rtt" => Some(event.cwnd_before.is_some_and(|before| event.answer.cwnd > before)),
+            _ => event.window_limited,
+        }
+    }
+
     /// The recording has the largest bandwidth: no sample is above it, and where it rises, it is the sample.
     fn sample(&mut self, event: &Event, computed: u64) -> u64 {
         let known = self.0.view().max_bw;
@@ -95,7 +103,9 @@ pub(super) fn run(vector: &Vector) -> Result<Replayed, String> {
         for seed in others.flatten() {
             let tried = replay(vector, seed)?;
             if tried.probe_theirs == tried.probe_ours {
-                taken = format!("seed {seed}: the nearest to {first} with which the first probe begins at its ACK");
+                taken = format!(
+                    "seed {seed}: the nearest to {first} with which the first probe begins at its ACK"
+                );
                 replayed = tried;
                 break;
             }

@@ -105,7 +105,8 @@ impl Picoquic {
 
 pub(super) fn run(vector: &Vector) -> Result<Replayed, String> {
     let mut scheme = C4::default();
-    let mut taken = vec!["peak and nominal rate: the pacing rate, where they do not follow from the rows".to_owned()];
+    let mut taken =
+        vec!["peak and nominal rate: the pacing rate, where they do not follow from the rows".to_owned()];
     let mut known = Nanos::ZERO;
     if let Some((window, rtt)) = seed_of(vector) {
         scheme.set("seed_window", Value::Number(window as f64));
