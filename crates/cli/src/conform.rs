@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use firstflight_conform::{
-    CaseVerdict, Kept, Outcome, Stack, Vector, Verdict, cases, is_of, known_schemes, own, schemes_with_cases,
-    vectors,
+    CaseVerdict, Kept, Outcome, Stack, Vector, Verdict, cases, is_of, known_schemes, own_cases,
+    schemes_with_cases, vectors,
 };
 use firstflight_document::nearest;
 use firstflight_report::{percent_magnitude, wrap};
@@ -102,7 +102,7 @@ fn held_cases(options: &Options, schemes: &[String]) -> Vec<CaseVerdict> {
         Some(command) => {
             cases(label, &mut || Ok(Box::new(Stack::start(command, DATAGRAM, FIRST_FLIGHT)?) as _))
         }
-        None => cases(label, &mut || own(label)),
+        None => own_cases(label),
     });
     held.collect()
 }
@@ -157,6 +157,7 @@ fn case_text(held: &[CaseVerdict]) -> String {
                 Kept::Kept => "kept",
                 Kept::Allowed => "allowed",
                 Kept::Violated => "VIOLATED",
+                Kept::NotObservable => "not observable",
                 Kept::Broken => "no answer",
             };
             [case.case.to_owned(), kept.to_owned(), case.sentence.to_owned(), case.found.clone()]
@@ -170,6 +171,7 @@ fn case_text(held: &[CaseVerdict]) -> String {
         (Kept::Kept, "kept"),
         (Kept::Allowed, "not kept, as the text allows"),
         (Kept::Violated, "violated"),
+        (Kept::NotObservable, "not observable"),
         (Kept::Broken, "without an answer"),
     ];
     let parts = parts.iter().filter_map(|(kept, words)| {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::{Kept, Outcome, Vector, Verdict, cases, is_of, own, vectors};
+use crate::verdict::own;
+use crate::{Kept, Outcome, Vector, Verdict, cases, is_of, own_cases, vectors};
 
 fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata"))
@@ -216,10 +217,20 @@ fn faults_are_named_with_file_line_and_expectation() {
 
 #[test]
 fn the_cases_of_hystart_plus_plus_hold_for_the_scheme_here() {
-    let verdicts = cases("hystart++", &mut || own("hystart++"));
+    let verdicts = own_cases("hystart++");
     assert_eq!(verdicts.len(), 15);
     let not: Vec<_> = verdicts.iter().filter(|verdict| verdict.kept != Kept::Kept).collect();
     assert!(not.is_empty(), "{not:#?}");
+}
+
+#[test]
+fn the_cases_of_bbr_hold_for_the_scheme_here() {
+    let verdicts = own_cases("bbr3");
+    assert_eq!(verdicts.len(), 23);
+    let not: Vec<_> = verdicts.iter().filter(|verdict| verdict.kept != Kept::Kept).collect();
+    assert!(not.is_empty(), "{not:#?}");
+    let outside = cases("bbr3", &mut || own("slow-start"));
+    assert!(outside.iter().all(|verdict| verdict.kept == Kept::NotObservable), "{outside:#?}");
 }
 
 #[test]

@@ -138,7 +138,7 @@ pub fn is_of(scheme: &str, name: &str) -> bool {
 ///
 /// # Errors
 /// [`Broken`] if there is none.
-pub fn own(label: &str) -> Result<Box<dyn Controller>, Broken> {
+pub(crate) fn own(label: &str) -> Result<Box<dyn Controller>, Broken> {
     let spec = SchemeSpec::parse_on(&format!("{label}+reno"), BUILT_IN, Profile::Rfc);
     let phases = spec.map_err(|error| Broken(error.to_string()))?.build();
     Ok(Box::new(Replay::new(phases, &RULES).map_err(|error| Broken(error.to_string()))?))
