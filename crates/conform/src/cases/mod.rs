@@ -1,6 +1,8 @@
 //! Cases of drafts and RFCs in numbers: each a path, a controller on it, and the sentence that its windows must keep.
 
 mod bbr3;
+mod careful_resume;
+mod held;
 mod hystart_pp;
 
 use serde::Serialize;
@@ -55,7 +57,7 @@ enum Run {
     /// Any controller.
     Any(fn(&mut dyn Controller) -> Found),
     /// The scheme here, whose state shows what a controller from outside does not.
-    Here { held: fn() -> Result<String, String>, unseen: &'static str },
+    Here { held: fn() -> held::Held, unseen: &'static str },
 }
 
 /// Labels of schemes that have cases.
@@ -63,7 +65,8 @@ pub fn schemes_with_cases() -> impl Iterator<Item = &'static str> {
     CASES.iter().map(|(label, _)| *label)
 }
 
-const CASES: &[(&str, &[Case])] = &[("bbr3", bbr3::CASES), ("hystart++", hystart_pp::CASES)];
+const CASES: &[(&str, &[Case])] =
+    &[("bbr3", bbr3::CASES), ("careful-resume", careful_resume::CASES), ("hystart++", hystart_pp::CASES)];
 
 /// The cases of a scheme.
 fn of(label: &str) -> impl Iterator<Item = &'static Case> {
@@ -98,9 +101,14 @@ pub fn own_cases(label: &str) -> Vec<CaseVerdict> {
             Run::Any(run) => own(label)
                 .and_then(|mut controller| run(&mut *controller))
                 .unwrap_or_else(|broken| (Kept::Broken, broken.to_string())),
-            Run::Here { held, .. } => bbr3::run(held),
+            Run::Here { held, .. } => match held() {
+                Ok(found) => (Kept::Kept, found),
+                Err(found) => (Kept::Violated, found),
+            },
         };
         verdict(case, found)
     });
-    verdicts.collect()
+    let verdicts = verdicts.collect();
+    bbr3::clear();
+    verdicts
 }

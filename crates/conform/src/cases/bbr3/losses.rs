@@ -1,8 +1,6 @@
 //! The cases of losses and of changes of the rate.
 
-use super::watched::{
-    Held, MSS, Watch, What, hold, hold_eq, is_probe_bw, line, payload, rates, seconds, watch, within,
-};
+use super::watched::{MSS, Watch, What, is_probe_bw, line, payload, rates, seconds, watch, within};
 use firstflight_contract::{Rate, Trigger};
 use firstflight_schemes::standalone::bbr3::State;
 

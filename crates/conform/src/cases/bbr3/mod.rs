@@ -6,8 +6,8 @@ mod probe;
 mod start;
 mod watched;
 
-use super::{Case, Kept, Run};
-use watched::Held;
+use super::held::Held;
+use super::{Case, Run};
 
 /// A controller from outside shows neither.
 const UNSEEN: &str = "the protocol tells no bandwidth sample and takes no pacing rate";
@@ -21,15 +21,7 @@ const fn case(name: &'static str, sentence: &'static str, held: fn() -> Held) ->
     }
 }
 
-/// Runs a case.
-pub(super) fn run(held: fn() -> Held) -> (Kept, String) {
-    let found = match held() {
-        Ok(found) => (Kept::Kept, found),
-        Err(found) => (Kept::Violated, found),
-    };
-    watched::clear();
-    found
-}
+pub(super) use watched::clear;
 
 pub(super) const CASES: &[Case] = &[
     case(

@@ -1,8 +1,7 @@
 //! The cases of ProbeBW and ProbeRTT.
 
 use super::watched::{
-    Held, MSS, Watch, What, file, hold, hold_eq, is_probe_bw, line, messages, payload, rates, seconds, watch,
-    within,
+    MSS, Watch, What, file, is_probe_bw, line, messages, payload, rates, seconds, watch, within,
 };
 use firstflight_contract::Rate;
 use firstflight_schemes::standalone::bbr3::State;

@@ -1,8 +1,6 @@
 //! The cases of Startup and Drain.
 
-use super::watched::{
-    Held, MSS, What, file, hold, hold_eq, line, messages, payload, rates, seconds, watch, within,
-};
+use super::watched::{MSS, What, file, line, messages, payload, rates, seconds, watch, within};
 use firstflight_contract::Rate;
 use firstflight_schemes::standalone::bbr3::State;
 

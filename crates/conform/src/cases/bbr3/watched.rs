@@ -117,29 +117,6 @@ pub(super) struct Watch {
     pub(super) result: RunResult,
 }
 
-/// Observation of a case that is kept, or of one that is not.
-pub(super) type Held = Result<String, String>;
-
-/// Ends a case that is not kept.
-macro_rules! hold {
-    ($cond:expr $(,)?) => { hold!($cond, "not so: {}", stringify!($cond)) };
-    ($cond:expr, $($found:tt)+) => {
-        if !$cond {
-            return Err(format!($($found)+));
-        }
-    };
-}
-
-/// Ends a case whose values differ.
-macro_rules! hold_eq {
-    ($left:expr, $right:expr $(, $($found:tt)+)?) => {
-        if $left != $right {
-            return Err(format!("{} is {:?}; expected {:?}", stringify!($left), $left, $right));
-        }
-    };
-}
-pub(super) use {hold, hold_eq};
-
 /// Runs a scenario whose flow has `startup = "watched"`; files that it names are in the folder of the cases.
 pub(super) fn watch(text: &str) -> Result<Watch, String> {
     let watched = Watched::default();
