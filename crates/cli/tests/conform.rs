@@ -119,7 +119,7 @@ fn what_cannot_be_held_is_refused_by_name() {
     let without = refused(&["conform", "cubic"]);
     assert_eq!(
         without,
-        "error: cubic: no draft has cases for this scheme; expected --vectors DIR, or hystart++\n"
+        "error: cubic: no draft has cases for this scheme; expected --vectors DIR, or bbr3, careful-resume, hystart++ or search\n"
     );
     let two = refused(&["conform", "--stack", "true"]);
     assert!(

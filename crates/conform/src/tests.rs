@@ -244,6 +244,17 @@ fn the_cases_of_careful_resume_hold_but_for_what_the_memory_saves() {
 }
 
 #[test]
+fn the_cases_of_search_hold_for_the_scheme_here_and_not_for_plain_slow_start() {
+    let verdicts = own_cases("search");
+    assert_eq!(verdicts.len(), 5);
+    assert!(verdicts.iter().all(|verdict| verdict.kept == Kept::Kept), "{verdicts:#?}");
+    let plain = cases("search", &mut || own("slow-start"));
+    let not: Vec<_> =
+        plain.iter().filter(|verdict| verdict.kept != Kept::Kept).map(|verdict| verdict.case).collect();
+    assert_eq!(not, ["SEARCH-08a", "SEARCH-09"]);
+}
+
+#[test]
 fn plain_slow_start_violates_the_cases_that_ask_for_caution() {
     let verdicts = cases("hystart++", &mut || own("slow-start"));
     let violated: Vec<_> = verdicts

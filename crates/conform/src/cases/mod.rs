@@ -4,6 +4,7 @@ mod bbr3;
 mod careful_resume;
 mod held;
 mod hystart_pp;
+mod search;
 
 use serde::Serialize;
 
@@ -65,8 +66,12 @@ pub fn schemes_with_cases() -> impl Iterator<Item = &'static str> {
     CASES.iter().map(|(label, _)| *label)
 }
 
-const CASES: &[(&str, &[Case])] =
-    &[("bbr3", bbr3::CASES), ("careful-resume", careful_resume::CASES), ("hystart++", hystart_pp::CASES)];
+const CASES: &[(&str, &[Case])] = &[
+    ("bbr3", bbr3::CASES),
+    ("careful-resume", careful_resume::CASES),
+    ("hystart++", hystart_pp::CASES),
+    ("search", search::CASES),
+];
 
 /// The cases of a scheme.
 fn of(label: &str) -> impl Iterator<Item = &'static Case> {
