@@ -67,7 +67,7 @@ pub fn schemes_with_cases() -> impl Iterator<Item = &'static str> {
 }
 
 const CASES: &[(&str, &[Case])] = &[
-    ("bbr3", bbr3::CASES),
+    (bbr3::LABEL, bbr3::CASES),
     ("careful-resume", careful_resume::CASES),
     ("hystart++", hystart_pp::CASES),
     ("search", search::CASES),
@@ -114,6 +114,8 @@ pub fn own_cases(label: &str) -> Vec<CaseVerdict> {
         verdict(case, found)
     });
     let verdicts = verdicts.collect();
-    bbr3::clear();
+    if label == bbr3::LABEL {
+        bbr3::clear();
+    }
     verdicts
 }

@@ -1,6 +1,7 @@
 //! The cases of losses and of changes of the rate.
 
 use super::watched::{MSS, Watch, What, is_probe_bw, line, payload, rates, seconds, watch, within};
+use crate::cases::held::{Held, hold, hold_eq};
 use firstflight_contract::{Rate, Trigger};
 use firstflight_schemes::standalone::bbr3::State;
 
@@ -21,11 +22,11 @@ pub(super) fn bbr_15_ten_times_the_rate_is_found() -> Held {
     let rounds = |at: usize| run.rows[at].view.rounds;
     hold!(rounds(found) - rounds(up) <= 17, "{}", rounds(found) - rounds(up));
     let bounds: Vec<_> = (rounds(up)..=rounds(found))
-        .map(|round| {
+        .map(|round| -> Result<u64, String> {
             let at = run.find(up, |row| row.view.rounds == round)?;
             Ok(run.rows[at].view.inflight_longterm / MSS)
         })
-        .collect::<Result<_, String>>()?;
+        .collect::<Result<_, _>>()?;
     let steps: Vec<_> = bounds.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0).collect();
     hold!(steps.len() >= 5, "{bounds:?}");
     for pair in steps[..5].windows(2) {

@@ -9,6 +9,8 @@ mod watched;
 use super::held::Held;
 use super::{Case, Run};
 
+/// Scheme of the cases.
+pub(super) const LABEL: &str = "bbr3";
 /// A controller from outside shows neither.
 const UNSEEN: &str = "the protocol tells no bandwidth sample and takes no pacing rate";
 

@@ -3,6 +3,7 @@
 use super::watched::{
     MSS, Watch, What, file, is_probe_bw, line, messages, payload, rates, seconds, watch, within,
 };
+use crate::cases::held::{Held, hold, hold_eq};
 use firstflight_contract::Rate;
 use firstflight_schemes::standalone::bbr3::State;
 
@@ -88,7 +89,7 @@ pub(super) fn bbr_08_down_ends_on_the_flight() -> Held {
 pub(super) fn bbr_09_down_ends_after_the_longest_wait() -> Held {
     // The rate falls by a tenth when Down begins: what is in flight falls by 0.2 Mbit/s. Of several paths, one where Down ends before
     // ProbeRTT is due, which depends on the waits that are drawn.
-    let held = |rtt: u32| {
+    let held = |rtt: u32| -> Result<(State, f64, f64), String> {
         let rest = format!("rtt = \"{rtt} ms\"\nbuffer = \"900 packets\"");
         let steady = watch(&line(&format!("rate = \"20 Mbit/s\"\n{rest}"), "20 s", ""))?;
         let probed = steady.enters(State::ProbeRtt, 0)?;

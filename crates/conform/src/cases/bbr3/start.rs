@@ -1,6 +1,7 @@
 //! The cases of Startup and Drain.
 
 use super::watched::{MSS, What, file, line, messages, payload, rates, seconds, watch, within};
+use crate::cases::held::{Held, hold, hold_eq};
 use firstflight_contract::Rate;
 use firstflight_schemes::standalone::bbr3::State;
 

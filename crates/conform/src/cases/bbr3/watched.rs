@@ -121,7 +121,7 @@ pub(super) struct Watch {
 pub(super) fn watch(text: &str) -> Result<Watch, String> {
     let watched = Watched::default();
     let rows = Arc::clone(&watched.rows);
-    let schemes = Schemes::built_in().with(watched).map_err(|error| error.to_string())?;
+    let schemes = Schemes::built_in().with(watched).map_err(|error| format!("{error:?}"))?;
     let loaded = parse_in(Some(&folder()), text, "scenario", &schemes).map_err(|error| error.to_string())?;
     let run = Simulator.run(&loaded.scenario, 1, &Observe::default()).map_err(|error| error.to_string())?;
     let rows = std::mem::take(&mut *rows.lock().unwrap_or_else(PoisonError::into_inner));
@@ -137,7 +137,7 @@ fn folder() -> PathBuf {
 }
 
 /// Removes the files that scenarios named.
-pub(super) fn clear() {
+pub(in crate::cases) fn clear() {
     // A folder that was never made, or that others removed, is gone as well.
     let _ = fs::remove_dir_all(folder());
 }
