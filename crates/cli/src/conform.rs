@@ -1,11 +1,13 @@
 //! `firstflight conform`: schemes beside the answers of their authors' code.
 
+mod models;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use firstflight_conform::{
-    CaseVerdict, Kept, Outcome, Stack, Vector, Verdict, cases, is_of, known_schemes, own, schemes_with_cases,
-    vectors,
+    CaseVerdict, Kept, Outcome, Stack, Vector, Verdict, cases, is_of, known_schemes, own_cases,
+    schemes_with_cases, vectors,
 };
 use firstflight_document::nearest;
 use firstflight_report::{percent_magnitude, wrap};
@@ -100,7 +102,7 @@ fn held_cases(options: &Options, schemes: &[String]) -> Vec<CaseVerdict> {
         Some(command) => {
             cases(label, &mut || Ok(Box::new(Stack::start(command, DATAGRAM, FIRST_FLIGHT)?) as _))
         }
-        None => cases(label, &mut || own(label)),
+        None => own_cases(label),
     });
     held.collect()
 }
@@ -155,6 +157,7 @@ fn case_text(held: &[CaseVerdict]) -> String {
                 Kept::Kept => "kept",
                 Kept::Allowed => "allowed",
                 Kept::Violated => "VIOLATED",
+                Kept::NotObservable => "not observable",
                 Kept::Broken => "no answer",
             };
             [case.case.to_owned(), kept.to_owned(), case.sentence.to_owned(), case.found.clone()]
@@ -168,6 +171,7 @@ fn case_text(held: &[CaseVerdict]) -> String {
         (Kept::Kept, "kept"),
         (Kept::Allowed, "not kept, as the text allows"),
         (Kept::Violated, "violated"),
+        (Kept::NotObservable, "not observable"),
         (Kept::Broken, "without an answer"),
     ];
     let parts = parts.iter().filter_map(|(kept, words)| {
@@ -189,18 +193,20 @@ fn text(held: &[CaseVerdict], verdicts: &[Verdict], details: bool) -> String {
     if !held.is_empty() {
         text += "\n";
     }
-    let compared: Vec<&Verdict> =
-        verdicts.iter().filter(|verdict| verdict.outcome != Outcome::NotComparable).collect();
-    if details {
-        text += &each(&compared);
-    } else if !compared.is_empty() {
-        text += &grouped(&compared);
+    let (models, chains): (Vec<&Verdict>, Vec<&Verdict>) = verdicts
+        .iter()
+        .filter(|verdict| verdict.outcome != Outcome::NotComparable)
+        .partition(|verdict| verdict.model.is_some());
+    if !chains.is_empty() {
+        text += &if details { each(&chains) } else { grouped(&chains) };
     }
-    let others = groups(verdicts.iter().filter(|verdict| verdict.outcome == Outcome::NotComparable));
-    if !others.is_empty() {
-        let names: Vec<String> =
-            others.iter().map(|(scheme, of)| format!("{scheme} ({})", of.len())).collect();
-        let line = format!("Not comparable, as no scheme here has their rule: {}", names.join(", "));
+    if !models.is_empty() {
+        text += if chains.is_empty() { "" } else { "\n" };
+        text += &if details { models::each(&models) } else { models::grouped(&models) };
+    }
+    for (scheme, of) in groups(verdicts.iter().filter(|verdict| verdict.outcome == Outcome::NotComparable)) {
+        let why = of[0].why.clone().unwrap_or_default();
+        let line = format!("Not comparable: {scheme} ({}): {why}", of.len());
         text += "\n";
         for line in wrap(&line, terminal_columns()) {
             text += &format!("{line}\n");
@@ -211,7 +217,8 @@ fn text(held: &[CaseVerdict], verdicts: &[Verdict], details: bool) -> String {
         (Outcome::Equal, "equal to the byte"),
         (Outcome::WithinASegment, "equal in the start-up, then within a segment"),
         (Outcome::EqualStart, "equal in the start-up, then further apart"),
-        (Outcome::Differs, "with another start-up"),
+        (Outcome::AsTheModel, "with the states of the model and windows within 2 % at 95 % of the ACKs"),
+        (Outcome::Differs, "with another start-up, or other states or windows"),
         (Outcome::NotComparable, "not comparable"),
     ]
     .iter()
@@ -305,8 +312,18 @@ fn row(verdict: &Verdict) -> [String; 6] {
 fn difference(verdict: &Verdict) -> String {
     verdict.first_difference.as_ref().map_or(String::new(), |first| {
         format!(
-            "event {} at {:.3} s: {} B there, {} B here",
-            first.event, first.at_s, first.theirs, first.ours
+            "event {} at {:.3} s: {} B{} there, {} B{} here",
+            first.event,
+            first.at_s,
+            first.theirs,
+            state(Some(&first.state).filter(|_| first.state_ours.is_some())),
+            first.ours,
+            state(first.state_ours.as_ref())
         )
     })
+}
+
+/// A state behind a window, where a model has one.
+fn state(state: Option<&String>) -> String {
+    state.map_or(String::new(), |state| format!(" ({state})"))
 }

@@ -51,6 +51,32 @@ fn cases_of_hystart_plus_plus_hold_here_and_not_for_plain_slow_start() {
 }
 
 #[test]
+fn models_are_shown_with_states_windows_and_what_was_taken() {
+    let scratch = Scratch::new();
+    let found = scratch.run(&["conform", "c4", "--vectors", &vectors(), "--details"]);
+    assert_eq!((found.code, &*found.err), (0, ""));
+    let text = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("pico-c4 S2 equal same 100 % (161 of 161)"), "{text}");
+    assert!(text.contains("pico-c4 S7 as the model same 100 % (107 of 107)"), "{text}");
+    let end = "2 vectors: 1 equal to the byte; 1 with the states of the model and windows within 2 % at 95 % of the ACKs";
+    assert!(text.ends_with(end), "{text}");
+    let all = scratch.run(&["conform", "bbr3-picoquic", "--vectors", &vectors()]).out;
+    assert!(all.contains("2 of 2") && all.ends_with("2 vectors: 2 equal to the byte\n"), "{all}");
+}
+
+#[test]
+fn a_case_that_the_protocol_does_not_show_is_called_so() {
+    let scratch = Scratch::new();
+    let command = example("newreno.py");
+    let found = scratch.run(&["conform", "careful-resume", "--stack", &command]);
+    assert_eq!((found.code, &*found.err), (0, ""));
+    assert!(found.out.ends_with("20 cases: 20 not observable\n"), "{}", found.out);
+    let here = scratch.run(&["conform", "careful-resume"]);
+    assert_eq!(here.code, 1);
+    assert!(here.out.ends_with("20 cases: 18 kept; 2 violated\n"), "{}", here.out);
+}
+
+#[test]
 fn a_program_of_another_project_is_held_to_the_vectors_of_its_rule() {
     let scratch = Scratch::new();
     // quinn's NewReno counts nothing of its first flight where another flow does not precede it; on S9 one does.
@@ -119,7 +145,7 @@ fn what_cannot_be_held_is_refused_by_name() {
     let without = refused(&["conform", "cubic"]);
     assert_eq!(
         without,
-        "error: cubic: no draft has cases for this scheme; expected --vectors DIR, or hystart++\n"
+        "error: cubic: no draft has cases for this scheme; expected --vectors DIR, or bbr3, careful-resume, hystart++ or search\n"
     );
     let two = refused(&["conform", "--stack", "true"]);
     assert!(

@@ -39,7 +39,7 @@ const LAYERS: [(&str, &[&str]); 38] = [
     ),
     ("explain", &["contract", "document", "random", "net", "scenario", "capture", "hosts"]),
     ("identify", &["contract", "document", "random", "probe", "scenario", "capture", "results", "hosts"]),
-    ("conform", &["contract", "document", "host", "schemes", "scenario"]),
+    ("conform", &["contract", "document", "host", "schemes", "paths", "scenario", "results", "hosts"]),
     ("sweep", &["contract", "document", "random", "scenario", "results", "hosts"]),
     (
         "compare",

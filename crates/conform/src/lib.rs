@@ -4,17 +4,20 @@
 mod calls;
 mod cases;
 mod controller;
+mod model;
 mod pipe;
 mod replay;
 mod rules;
 mod stack;
 #[cfg(test)]
 mod tests;
+mod unlike;
 mod vector;
 mod verdict;
 
-pub use cases::{CaseVerdict, Kept, cases, schemes_with_cases};
+pub use cases::{CaseVerdict, Kept, cases, own_cases, schemes_with_cases};
 pub use controller::{Answer as Decision, Broken, Call, Controller, Packet};
+pub use model::ModelVerdict;
 pub use stack::{PROTOCOL, Stack};
 pub use vector::{Answer, Driver, Event, Flaw, Vector, vectors};
-pub use verdict::{Difference, Outcome, Verdict, is_of, known_schemes, own};
+pub use verdict::{Difference, Outcome, Verdict, is_of, known_schemes};

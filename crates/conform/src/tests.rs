@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::{Kept, Outcome, Vector, Verdict, cases, is_of, own, vectors};
+use crate::verdict::own;
+use crate::{Kept, Outcome, Vector, Verdict, cases, is_of, own_cases, vectors};
 
 fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata"))
@@ -43,6 +44,88 @@ fn windows_are_those_of_the_authors_code() {
         assert_eq!((verdict.exit_theirs, verdict.exit_ours), (exit, exit), "{verdict:?}");
         assert_eq!((verdict.later_events, verdict.later_within), (later, later), "{verdict:?}");
     }
+}
+
+#[test]
+fn models_have_the_states_and_windows_of_picoquic() {
+    for (name, outcome, acks, states) in [
+        (
+            "pico-bbr3.S1.csv.gz",
+            Outcome::Equal,
+            133,
+            "startup drain probe_bw_cruise probe_bw_refill probe_bw_up probe_bw_down probe_bw_cruise",
+        ),
+        (
+            "pico-bbr3.S3.csv.gz",
+            Outcome::Equal,
+            126,
+            "startup drain probe_bw_cruise probe_bw_refill probe_bw_up probe_bw_down probe_bw_refill probe_bw_up probe_bw_down",
+        ),
+        (
+            "pico-c4.S2.csv.gz",
+            Outcome::Equal,
+            161,
+            "initial recovery cruising probing recovery pushing recovery",
+        ),
+        (
+            "pico-c4.S7.csv.gz",
+            Outcome::AsTheModel,
+            107,
+            "initial recovery cruising recovery cruising probing recovery cruising",
+        ),
+    ] {
+        let verdict = Verdict::of(&Vector::parse(&read(name), name).expect("a vector"));
+        assert_eq!(verdict.outcome, outcome, "{verdict:?}");
+        let model = verdict.model.expect("counts");
+        assert_eq!(
+            (model.acks, model.windows_within, model.rates_within, model.rates),
+            (acks, acks, acks, acks)
+        );
+        assert_eq!((model.other_states, model.states_theirs.join(" ")), (0, states.to_owned()));
+        assert!(model.same_states());
+    }
+}
+
+#[test]
+fn the_seed_of_a_model_is_the_clock_of_its_connection_or_fits_the_first_probe() {
+    let text = read("pico-bbr3.S3.csv.gz");
+    let taken = |text: &str| {
+        let verdict = Verdict::of(&Vector::parse(text, "pico-bbr3.S3.csv").expect("a vector"));
+        (verdict.outcome, verdict.model.expect("counts").taken)
+    };
+    // 10 ms, and 1252 bytes at 50 Mbit/s: 200 us.
+    let known = "seed 10200: half of base_rtt_ms, and 1252 bytes at bottleneck_mbit";
+    assert_eq!(taken(&text), (Outcome::Equal, vec![known.to_owned()]));
+    let (_, fitted) = taken(&text.replace("base_rtt_ms=20", "base_rtt_ms=30"));
+    assert!(
+        fitted[0].ends_with("the nearest to 15200 with which the first probe begins at its ACK"),
+        "{fitted:?}"
+    );
+}
+
+#[test]
+fn another_state_or_window_of_a_model_is_found() {
+    let text = read("pico-c4.S2.csv.gz");
+    let verdict = |text: &str| Verdict::of(&Vector::parse(text, "pico-c4.S2.csv").expect("a vector"));
+    let other = verdict(&text.replace(",probing,", ",pushing,"));
+    assert_eq!(other.outcome, Outcome::Differs);
+    let first = other.first_difference.expect("a difference");
+    assert_eq!((first.state.as_str(), first.state_ours.as_deref()), ("pushing", Some("probing")));
+    // bbr3 has other rules than c4.
+    let bbr = Verdict::of(&Vector::parse(&text, "pico-bbr3.S2.csv").expect("a vector"));
+    assert_eq!(bbr.outcome, Outcome::Differs);
+    let empty = verdict(&text.replacen(",105353,", ",,", 1));
+    assert_eq!(empty.outcome, Outcome::NotComparable);
+    let why = empty.why.expect("a reason");
+    assert!(why.starts_with("event 2: rtt_us, delivered_total or delivered_since_sent is empty"), "{why}");
+}
+
+#[test]
+fn a_scheme_without_its_like_names_the_rule_that_differs() {
+    let text = read("s2n-cubic.S9.csv.gz").replace("scheme=s2n-cubic", "scheme=s2n-bbr2");
+    let verdict = Verdict::of(&Vector::parse(&text, "s2n-bbr2.S9.csv").expect("a vector"));
+    assert_eq!(verdict.outcome, Outcome::NotComparable);
+    assert_eq!(verdict.why.as_deref(), Some("s2n-quic's BBR is version 2 of its drafts; no scheme here is"));
 }
 
 #[test]
@@ -134,10 +217,41 @@ fn faults_are_named_with_file_line_and_expectation() {
 
 #[test]
 fn the_cases_of_hystart_plus_plus_hold_for_the_scheme_here() {
-    let verdicts = cases("hystart++", &mut || own("hystart++"));
+    let verdicts = own_cases("hystart++");
     assert_eq!(verdicts.len(), 15);
     let not: Vec<_> = verdicts.iter().filter(|verdict| verdict.kept != Kept::Kept).collect();
     assert!(not.is_empty(), "{not:#?}");
+}
+
+#[test]
+fn the_cases_of_bbr_hold_for_the_scheme_here() {
+    let verdicts = own_cases("bbr3");
+    assert_eq!(verdicts.len(), 23);
+    let not: Vec<_> = verdicts.iter().filter(|verdict| verdict.kept != Kept::Kept).collect();
+    assert!(not.is_empty(), "{not:#?}");
+    let outside = cases("bbr3", &mut || own("slow-start"));
+    assert!(outside.iter().all(|verdict| verdict.kept == Kept::NotObservable), "{outside:#?}");
+}
+
+#[test]
+fn the_cases_of_careful_resume_hold_but_for_what_the_memory_saves() {
+    let verdicts = own_cases("careful-resume");
+    assert_eq!(verdicts.len(), 20);
+    let not: Vec<_> = verdicts.iter().filter(|verdict| verdict.kept != Kept::Kept).collect();
+    let names: Vec<_> = not.iter().map(|verdict| verdict.case).collect();
+    // The memory of paths keeps the smoothed round trip, and what a connection left until the next one ends.
+    assert_eq!(names, ["CR-02", "CR-16b"], "{not:#?}");
+}
+
+#[test]
+fn the_cases_of_search_hold_for_the_scheme_here_and_not_for_plain_slow_start() {
+    let verdicts = own_cases("search");
+    assert_eq!(verdicts.len(), 5);
+    assert!(verdicts.iter().all(|verdict| verdict.kept == Kept::Kept), "{verdicts:#?}");
+    let plain = cases("search", &mut || own("slow-start"));
+    let not: Vec<_> =
+        plain.iter().filter(|verdict| verdict.kept != Kept::Kept).map(|verdict| verdict.case).collect();
+    assert_eq!(not, ["SEARCH-08a", "SEARCH-09"]);
 }
 
 #[test]

@@ -144,6 +144,16 @@ pub struct Event {
     pub delivered_since: Option<u64>,
     /// Bytes lost since the newest acknowledged packet was sent, where the driver counts them.
     pub lost_since: Option<u64>,
+    /// Bytes lost so far, where the driver counts them.
+    pub lost_total: Option<u64>,
+    /// Bytes in flight when the newest acknowledged packet was sent, where the driver counts them.
+    pub flight_at_departure: Option<u64>,
+    /// Ranges of lost packets that the controller counts at this call, where the driver states them.
+    pub loss_ranges: Option<u64>,
+    /// Window before the call, bytes, where the driver states it.
+    pub cwnd_before: Option<u64>,
+    /// Largest bandwidth of the controller's model, bytes a second, where it changed.
+    pub bandwidth: Option<u64>,
     /// The sender had no more data.
     pub limited: bool,
     /// The driver's word that the window limited the sender, where it has one.
@@ -155,7 +165,7 @@ pub struct Event {
 }
 
 /// A recorded flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Vector {
     /// Name of the file.
     pub file: String,
@@ -169,6 +179,12 @@ pub struct Vector {
     pub driver: Driver,
     /// Another flow began before, so that the clock of the vector begins after that of its driver.
     pub competes: bool,
+    /// Bottleneck, Mbit/s, if the comments state it.
+    pub bottleneck_mbit: Option<f64>,
+    /// Round trip of the empty path, ms, if the comments state it.
+    pub base_rtt_ms: Option<f64>,
+    /// Window of an earlier connection that the controller was given, bytes, with the round trip of that connection.
+    pub seed: Option<(u64, Nanos)>,
     /// Calls in order.
     pub events: Vec<Event>,
 }
@@ -248,6 +264,9 @@ impl Vector {
             path,
             driver,
             competes,
+            bottleneck_mbit: of("bottleneck_mbit=").and_then(|word| word.parse().ok()),
+            base_rtt_ms: of("base_rtt_ms=").and_then(|word| word.parse().ok()),
+            seed: seed(&comments),
             events: vec![],
         };
         let mut row = StringRecord::new();
@@ -279,6 +298,20 @@ impl Vector {
         }
         Ok(vector)
     }
+}
+
+/// The number after a key in a list of words such as `filled=0;bw=80398`.
+fn word(text: &str, key: &str) -> Option<u64> {
+    text.split(';').find_map(|word| word.strip_prefix(key))?.parse().ok()
+}
+
+/// The seed of a vector, such as `seed_cwnd=125000 B, 50123 us`.
+fn seed(comments: &[&str]) -> Option<(u64, Nanos)> {
+    let stated = comments.iter().find_map(|line| line.split_once("seed_cwnd="))?.1;
+    let mut words = stated.split_whitespace();
+    let window = words.next()?.parse().ok()?;
+    let rtt = words.nth(1)?.parse().ok()?;
+    Some((window, Nanos::from_micros(rtt)))
 }
 
 /// The part of a file's name before the path: `pico-c4-seed1` of `pico-c4-seed1.S3.csv.gz`.
@@ -396,6 +429,11 @@ impl Cells<'_> {
                     delivered: self.number("delivered_total")?,
                     delivered_since: self.number("delivered_since_sent")?,
                     lost_since: self.number("lost_since_sent")?,
+                    lost_total: self.number("lost_total")?,
+                    flight_at_departure: self.number("inflight_prior")?,
+                    loss_ranges: self.number("loss_ranges")?,
+                    cwnd_before: self.number("cwnd_before")?,
+                    bandwidth: word(self.text("detail"), "bw="),
                     limited: self.number("app_limited")? == Some(1),
                     window_limited: self.number("cwnd_limited")?.map(|limited| limited == 1),
                     ..event

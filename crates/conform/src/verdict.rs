@@ -6,9 +6,11 @@ use serde::Serialize;
 
 use crate::calls::calls;
 use crate::controller::{Broken, Controller};
+use crate::model::{self, MODELS, ModelVerdict};
 use crate::replay::Replay;
 use crate::rules::{KNOWN, Known, RULES};
 use crate::stack::Stack;
+use crate::unlike::UNLIKE;
 use crate::vector::{Driver, Vector};
 
 /// Datagrams by which windows may differ after the start-up: congestion avoidance counts in another unit in every stack.
@@ -24,7 +26,9 @@ pub enum Outcome {
     WithinASegment,
     /// The start-up is the same and ends at the same event; later windows differ by more than a datagram.
     EqualStart,
-    /// Windows of the start-up differ, or its end.
+    /// A model has the same states in the same order, and windows within 2 % at 95 % of the ACKs.
+    AsTheModel,
+    /// Windows of the start-up differ, or its end; a model has other states or windows.
     Differs,
     /// There is nothing to compare with.
     NotComparable,
@@ -45,6 +49,9 @@ pub struct Difference {
     pub ours: u64,
     /// State of the vector, in the project's word.
     pub state: String,
+    /// State of a model here, in the project's word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_ours: Option<String>,
 }
 
 /// A vector beside a chain.
@@ -85,6 +92,9 @@ pub struct Verdict {
     /// First difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_difference: Option<Difference>,
+    /// Counts of a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelVerdict>,
     /// The controller broke off; `why` states how.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub broken: bool,
@@ -95,10 +105,23 @@ fn known(scheme: &str) -> Option<&'static Known> {
     KNOWN.iter().filter(|known| scheme.starts_with(known.theirs)).max_by_key(|known| known.theirs.len())
 }
 
+/// The model for a vector's scheme.
+fn model_of(scheme: &str) -> Option<&'static model::Known> {
+    MODELS.iter().find(|known| begins(scheme, known.theirs))
+}
+
+/// Whether a scheme's word is `name`, or begins with it and a hyphen.
+fn begins(scheme: &str, name: &str) -> bool {
+    scheme.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
 /// Names under which vectors are chosen: the projects' words, and the labels of this program's start-up schemes.
 pub fn known_schemes() -> Vec<String> {
     let theirs = KNOWN.iter().map(|known| known.theirs.to_owned());
-    let mut names: Vec<String> = theirs.chain(KNOWN.iter().flat_map(Known::labels)).collect();
+    let models = MODELS.iter().flat_map(|known| [known.theirs.to_owned(), known.ours.to_owned()]);
+    let unlike = UNLIKE.iter().map(|(theirs, _)| (*theirs).to_owned());
+    let ours = KNOWN.iter().flat_map(Known::labels);
+    let mut names: Vec<String> = theirs.chain(ours).chain(models).chain(unlike).collect();
     names.sort();
     names.dedup();
     names
@@ -106,15 +129,16 @@ pub fn known_schemes() -> Vec<String> {
 
 /// Whether a vector of `scheme` is chosen by `name`: the beginning of the project's word, or a label of this program's chain.
 pub fn is_of(scheme: &str, name: &str) -> bool {
-    let begins = scheme.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-    begins || known(scheme).is_some_and(|known| known.labels().any(|label| label == name))
+    begins(scheme, name)
+        || known(scheme).is_some_and(|known| known.labels().any(|label| label == name))
+        || model_of(scheme).is_some_and(|known| known.ours == name)
 }
 
 /// A controller of this program for the cases of a scheme: the first chain that begins with it, by the rules of QUIC.
 ///
 /// # Errors
 /// [`Broken`] if there is none.
-pub fn own(label: &str) -> Result<Box<dyn Controller>, Broken> {
+pub(crate) fn own(label: &str) -> Result<Box<dyn Controller>, Broken> {
     let spec = SchemeSpec::parse_on(&format!("{label}+reno"), BUILT_IN, Profile::Rfc);
     let phases = spec.map_err(|error| Broken(error.to_string()))?.build();
     Ok(Box::new(Replay::new(phases, &RULES).map_err(|error| Broken(error.to_string()))?))
@@ -124,8 +148,14 @@ impl Verdict {
     /// Compares a vector with its chain.
     pub fn of(vector: &Vector) -> Self {
         let mut verdict = Self::nothing(vector);
+        if let Some(known) = model_of(&vector.scheme) {
+            known.hold(vector, &mut verdict);
+            return verdict;
+        }
         let Some(known) = known(&vector.scheme) else {
-            verdict.why = Some(format!("no scheme here is {}", vector.scheme));
+            let unlike = UNLIKE.iter().find(|(theirs, _)| begins(&vector.scheme, theirs));
+            let why = unlike.map(|(_, why)| (*why).to_owned());
+            verdict.why = Some(why.unwrap_or_else(|| format!("no scheme here is {}", vector.scheme)));
             return verdict;
         };
         verdict.ours = Some(known.name());
@@ -156,6 +186,7 @@ impl Verdict {
             later_within: 0,
             later_worst: 0.0,
             first_difference: None,
+            model: None,
             broken: false,
         }
     }
@@ -167,6 +198,10 @@ impl Verdict {
             (Some(known), Ok(mut stack)) => {
                 verdict.ours = stack.name.clone();
                 verdict.compare(vector, known, &mut stack);
+            }
+            (None, _) if model_of(&vector.scheme).is_some() => {
+                let why = "the protocol tells no bandwidth sample; a model is held without --stack";
+                verdict.why = Some(why.to_owned());
             }
             (None, _) => verdict.why = Some(format!("no vector of {} is compared", vector.scheme)),
             (_, Err(broken)) => {
@@ -230,6 +265,7 @@ impl Verdict {
                     theirs,
                     ours,
                     state: event.answer.state.clone(),
+                    state_ours: None,
                 });
             }
         }

@@ -1,6 +1,5 @@
 //! The tests of this crate as one program: it is linked once, and its tests share the cores.
 
-mod bbr3;
 mod distinct;
 mod kernel;
 mod limits;

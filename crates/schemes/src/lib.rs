@@ -17,8 +17,6 @@ pub mod catalogue;
 pub mod custom;
 pub mod estimate;
 pub mod not_implemented;
-#[cfg(test)]
-mod recordings;
 pub mod registry;
 pub mod scheme;
 pub mod standalone;

@@ -2,7 +2,7 @@
 
 use firstflight_contract::Nanos;
 
-use super::{Case, Found, Kept};
+use super::{Case, Found, Kept, Run};
 use crate::controller::{Broken, Controller};
 use crate::pipe::{Flight, MSS, Path, run};
 
@@ -60,17 +60,17 @@ pub(super) const CASES: &[Case] = &[
         name: "HSPP-01",
         source: "RFC 9406 section 4.2",
         sentence: "a round is compared with the round before it: four rises of 10 % each leave slow start alone",
-        run: |controller| {
+        run: Run::Any(|controller| {
             let flights = flights(controller, &[100_000, 110_000, 121_000, 133_000, 146_000], 1, 5)?;
             let least = flights.iter().map(Flight::share).fold(f64::MAX, f64::min);
             kept(least >= FULL, format!("least growth of a flight {least:.3} of the acknowledged bytes"))
-        },
+        }),
     },
     Case {
         name: "HSPP-02",
         source: "RFC 9406 section 4.2",
         sentence: "an acknowledgement of 20 segments adds L = 8 segments at most, unless the sender paces",
-        run: |controller| {
+        run: Run::Any(|controller| {
             let flights = flights(controller, &[100_000], 20, 3)?;
             let most = flights.iter().map(|flight| flight.most).max().unwrap_or(0);
             let found = format!("{:.1} segments", most as f64 / MSS as f64);
@@ -78,13 +78,13 @@ pub(super) const CASES: &[Case] = &[
                 most if most <= 8 * MSS => (Kept::Kept, found),
                 _ => (Kept::Allowed, format!("{found}: section 4.3 allows it to a sender that paces")),
             })
-        },
+        }),
     },
     Case {
         name: "HSPP-03",
         source: "RFC 9406 section 4.2",
         sentence: "a round of fewer than eight samples ends nothing, whatever its round trips",
-        run: |controller| {
+        run: Run::Any(|controller| {
             // Flights of 10 and 20 packets, four an acknowledgement: three and five samples.
             let flights = flights(controller, &[100_000, 200_000], 4, 2)?;
             let share = flights.get(1).map(Flight::share).unwrap_or_default();
@@ -92,49 +92,49 @@ pub(super) const CASES: &[Case] = &[
                 share >= FULL,
                 format!("five samples of twice the round trip: growth {share:.3} of the acknowledged bytes"),
             )
-        },
+        }),
     },
     Case {
         name: "HSPP-04a",
         source: "RFC 9406 section 4.2",
         sentence: "below a round trip of 32 ms, a rise of less than 4 ms does not slow growth",
-        run: |controller| keeps_on(controller, 20_000, 3_999),
+        run: Run::Any(|controller| keeps_on(controller, 20_000, 3_999)),
     },
     Case {
         name: "HSPP-04b",
         source: "RFC 9406 section 4.2",
         sentence: "below a round trip of 32 ms, a rise of 4 ms slows growth",
-        run: |controller| slows(controller, 20_000, 4_000),
+        run: Run::Any(|controller| slows(controller, 20_000, 4_000)),
     },
     Case {
         name: "HSPP-05a",
         source: "RFC 9406 section 4.2",
         sentence: "from 32 to 128 ms, a rise of less than an eighth does not slow growth",
-        run: |controller| keeps_on(controller, 80_000, 9_999),
+        run: Run::Any(|controller| keeps_on(controller, 80_000, 9_999)),
     },
     Case {
         name: "HSPP-05b",
         source: "RFC 9406 section 4.2",
         sentence: "from 32 to 128 ms, a rise of an eighth slows growth",
-        run: |controller| slows(controller, 80_000, 10_000),
+        run: Run::Any(|controller| slows(controller, 80_000, 10_000)),
     },
     Case {
         name: "HSPP-06a",
         source: "RFC 9406 section 4.2",
         sentence: "above 128 ms, a rise of less than 16 ms does not slow growth",
-        run: |controller| keeps_on(controller, 200_000, 15_999),
+        run: Run::Any(|controller| keeps_on(controller, 200_000, 15_999)),
     },
     Case {
         name: "HSPP-06b",
         source: "RFC 9406 section 4.2",
         sentence: "above 128 ms, a rise of 16 ms slows growth",
-        run: |controller| slows(controller, 200_000, 16_000),
+        run: Run::Any(|controller| slows(controller, 200_000, 16_000)),
     },
     Case {
         name: "HSPP-07",
         source: "RFC 9406 section 4.2",
         sentence: "the eighth sample decides: the acknowledgements before it count in full",
-        run: |controller| {
+        run: Run::Any(|controller| {
             let flights = flights(controller, &[100_000, 100_000, 120_000], 1, 3)?;
             let flight = flights.get(2).copied().unwrap_or_default();
             // The eighth may count in full or not: the text leaves the order of growth and sample open.
@@ -148,13 +148,13 @@ pub(super) const CASES: &[Case] = &[
                     flight.late_share().unwrap_or_default()
                 ),
             )
-        },
+        }),
     },
     Case {
         name: "HSPP-08",
         source: "RFC 9406 section 4.2",
         sentence: "in Conservative Slow Start growth is a quarter, CSS_GROWTH_DIVISOR = 4",
-        run: |controller| {
+        run: Run::Any(|controller| {
             let flights = flights(controller, &[100_000, 100_000, 120_000], 1, 5)?;
             let share = flights.get(3).map(Flight::share).unwrap_or_default();
             Ok(match share {
@@ -167,23 +167,23 @@ pub(super) const CASES: &[Case] = &[
                 ),
                 share => (Kept::Violated, format!("growth {share:.3} of the acknowledged bytes")),
             })
-        },
+        }),
     },
     Case {
         name: "HSPP-09",
         source: "RFC 9406 section 4.2",
         sentence: "eight samples below the round trip that led into Conservative Slow Start lead back to slow start",
-        run: |controller| {
+        run: Run::Any(|controller| {
             let flights = flights(controller, &[100_000, 100_000, 120_000, 100_000], 1, 5)?;
             let share = flights.get(4).map(Flight::share).unwrap_or_default();
             kept(share >= FULL, format!("two flights later: growth {share:.3} of the acknowledged bytes"))
-        },
+        }),
     },
     Case {
         name: "HSPP-10",
         source: "RFC 9406 section 4.2",
         sentence: "after five rounds of Conservative Slow Start, the first one in part, congestion avoidance begins with that window",
-        run: |controller| {
+        run: Run::Any(|controller| {
             let flights = flights(controller, &[100_000, 100_000, 120_000], 1, 9)?;
             let (last, later) =
                 (flights.get(6).copied().unwrap_or_default(), flights.get(8).copied().unwrap_or_default());
@@ -194,13 +194,13 @@ pub(super) const CASES: &[Case] = &[
                 slow && ended,
                 format!("the fifth round grows by {}, the seventh by {}", grown(&last), grown(&later)),
             )
-        },
+        }),
     },
     Case {
         name: "HSPP-11",
         source: "RFC 9406 section 4.2",
         sentence: "a loss ends slow start at once",
-        run: |controller| {
+        run: Run::Any(|controller| {
             let lost = |flight: u32| (flight == 2).then_some(0);
             let rtt = |_: u32| Nanos::from_millis(100);
             let flights = run(controller, &Path { rtt: &rtt, each: 1, lost: &lost, silent: NEVER }, 6)?;
@@ -213,13 +213,13 @@ pub(super) const CASES: &[Case] = &[
                 grown(&last)
             );
             kept(last.before < 2 * before.after && last.share() < 0.1, found)
-        },
+        }),
     },
     Case {
         name: "HSPP-12",
         source: "RFC 9406 section 4.3",
         sentence: "slow start after a timeout is plain: a rise of the round trip does not slow it",
-        run: |controller| {
+        run: Run::Any(|controller| {
             let silent = |flight: u32| flight == 4;
             let rtt = |flight: u32| Nanos::from_millis(if flight >= 8 { 130 } else { 100 });
             let flights = run(controller, &Path { rtt: &rtt, each: 1, lost: NONE, silent: &silent }, 9)?;
@@ -237,6 +237,6 @@ pub(super) const CASES: &[Case] = &[
                 }
                 _ => (Kept::Allowed, format!("{found}: the sentence is a SHOULD")),
             })
-        },
+        }),
     },
 ];

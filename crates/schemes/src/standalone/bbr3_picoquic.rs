@@ -43,19 +43,35 @@ const CWIN_INITIAL: u64 = 10 * MAX_PACKET_SIZE;
 
 /// State of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum State {
+pub enum State {
+    /// Start-up.
     #[default]
     Startup,
     /// Slow start with HyStart's test of delay, on long round trips.
     StartupLongRtt,
     /// Start-up again after a timeout, from the flight that was known.
     StartupResume,
+    /// Drain.
     Drain,
+    /// Going down from a probe.
     Down,
+    /// Cruising.
     Cruise,
+    /// Refilling the path before a probe.
     Refill,
+    /// Probing.
     Up,
+    /// Measuring the smallest RTT.
     ProbeRtt,
+}
+
+/// Values of the model, for comparisons with other implementations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// State of the machine.
+    pub state: State,
+    /// Largest bandwidth of the last two cycles, bytes a second.
+    pub max_bw: u64,
 }
 
 impl State {
@@ -171,10 +187,17 @@ scheme! {
     pub struct Parameters {
         /// seed of the waits before probes, beside picoquic's own
         seed: u32 in 0..=1000000 = 0,
+        /// window of an earlier connection to resume, bytes; 0 for none (picoquic: the seed of the window)
+        seed_window: u64 in 0..=1000000000 = 0,
     }
 }
 
 impl Bbr3Picoquic {
+    /// Values of the model.
+    pub fn view(&self) -> View {
+        View { state: self.state, max_bw: self.max_bw }
+    }
+
     /// `BBROnInit`.
     fn begin(&mut self, entry: &Entry, control: &mut Control) {
         let now = micros(entry.now);
@@ -199,6 +222,11 @@ impl Bbr3Picoquic {
         };
         control.ssthresh = u64::MAX;
         self.init_pacing_rate(control);
+        // `BBRSetBdpSeed`: picoquic tells the seed with the first RTT.
+        if entry.why == Why::Connect && self.parameters.seed_window > 0 {
+            self.bdp_seed = self.parameters.seed_window;
+            self.state = State::StartupResume;
+        }
     }
 
     fn read(&mut self, ack: &Ack) -> Sample {

@@ -41,15 +41,45 @@ const CWIN_INITIAL: u64 = 15_360;
 
 /// State of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+pub enum State {
+    /// Start-up.
     #[default]
     Initial,
+    /// An era below the nominal rate.
     Recovery,
+    /// An era at the nominal rate.
     Cruising,
+    /// An era above the nominal rate.
     Probing,
+    /// Eras above the nominal rate while it grows.
     Pushing,
     /// The rate of an earlier connection is tried.
     Resuming,
+}
+
+impl State {
+    /// Factors of the nominal rate that the pacing rate has in the state, the usual one first, 1024ths; none where the pacing rate has
+    /// other parts.
+    pub fn factors(self) -> &'static [u64] {
+        match self {
+            Self::Initial | Self::Resuming => &[],
+            Self::Recovery => &[RECOVER, RECOVER_MORE],
+            Self::Cruising => &[CRUISE],
+            Self::Probing => &[PROBE[LEVEL], PROBE[0], PROBE[2], PROBE[3]],
+            Self::Pushing => &[PUSH],
+        }
+    }
+}
+
+/// Values of the path, for comparisons with other implementations. Rates are bytes a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// State of the machine.
+    pub state: State,
+    /// Largest delivery rate since the last congestion.
+    pub nominal_rate: u64,
+    /// Largest delivery rate between two ACKs.
+    pub peak_rate: u64,
 }
 
 /// C4.
@@ -121,6 +151,21 @@ scheme! {
 }
 
 impl C4 {
+    /// Values of the path.
+    pub fn view(&self) -> View {
+        View { state: self.state, nominal_rate: self.nominal_rate, peak_rate: self.peak.rate }
+    }
+
+    /// Raises the peak rate to one that a transport has measured, bytes a second.
+    pub fn raise_peak(&mut self, rate: u64) {
+        self.peak.rate = self.peak.rate.max(rate);
+    }
+
+    /// Pacing rate of start-up at a nominal and a peak rate, bytes a second.
+    pub fn initial_pacing(nominal: u64, peak: u64) -> u64 {
+        registers::initial_pacing(times(nominal, INITIAL), peak)
+    }
+
     /// `c4_reset`, `c4_seed_cwin`.
     fn begin(&mut self, entry: &Entry, control: &mut Control) {
         *self = Self {

@@ -211,6 +211,3 @@ impl Phase for CarefulResume {
         Step::Over(event.trigger.into())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -18,6 +18,12 @@ pub(super) fn bits(rate: u64) -> Rate {
     Rate(rate.max(1).saturating_mul(8))
 }
 
+/// Pacing rate of start-up: `rate`, or the mean of it and of the peak rate where this is larger.
+pub(super) fn initial_pacing(rate: u64, peak: u64) -> u64 {
+    let rate = rate.max(INITIAL_PACING);
+    if peak > rate { (rate + peak) / 2 } else { rate }
+}
+
 impl C4 {
     /// `c4_apply_rate_and_cwin`.
     pub(super) fn apply(&mut self, control: &mut Control) {
@@ -28,12 +34,11 @@ impl C4 {
             State::Initial => {
                 cwnd = cwnd.max(self.initial_cwnd);
                 if self.packets_in_startup > 0 {
-                    rate = rate.max(INITIAL_PACING);
                     let peak = self.peak_rate;
-                    if peak > rate {
-                        rate = (rate + peak) / 2;
+                    if peak > rate.max(INITIAL_PACING) {
                         cwnd = cwnd.max(bytes_in(self.srtt, peak) / 2);
                     }
+                    rate = initial_pacing(rate, peak);
                 }
                 self.initial_cwnd = cwnd;
             }

@@ -1,8 +1,8 @@
 //! BBR v3 in the simulator, with its model noted after every event.
 
 use std::fs;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Lost, Nanos, Phase, Rate, Role, Signals, Step, Trigger,
@@ -66,7 +66,7 @@ scheme! {
 impl Watched {
     fn note(&mut self, at: Nanos, what: What, ack: &Ack, control: &Control) {
         (self.at, self.control) = (at, *control);
-        self.rows.lock().expect("one thread").push(Row {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).push(Row {
             at,
             what,
             view: self.bbr.view(),
@@ -117,22 +117,29 @@ pub(super) struct Watch {
     pub(super) result: RunResult,
 }
 
-/// Runs a scenario whose flow has `startup = "watched"`; files that it names are in the tests' folder.
-pub(super) fn watch(text: &str) -> Watch {
-    watch_with(text, 1)
-}
-
-pub(super) fn watch_with(text: &str, seed: u64) -> Watch {
+/// Runs a scenario whose flow has `startup = "watched"`; files that it names are in the folder of the cases.
+pub(super) fn watch(text: &str) -> Result<Watch, String> {
     let watched = Watched::default();
     let rows = Arc::clone(&watched.rows);
-    let schemes = Schemes::built_in().with(watched).expect("a free label");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let loaded = parse_in(Some(folder), text, "scenario", &schemes).unwrap_or_else(|error| panic!("{error}"));
-    let run = Simulator
-        .run(&loaded.scenario, seed, &Observe::default())
-        .unwrap_or_else(|refusal| panic!("{refusal}"));
-    let rows = std::mem::take(&mut *rows.lock().expect("one thread"));
-    Watch { rows, result: run.result }
+    let schemes = Schemes::built_in().with(watched).map_err(|error| format!("{error:?}"))?;
+    let loaded = parse_in(Some(&folder()), text, "scenario", &schemes).map_err(|error| error.to_string())?;
+    let run = Simulator.run(&loaded.scenario, 1, &Observe::default()).map_err(|error| error.to_string())?;
+    let rows = std::mem::take(&mut *rows.lock().unwrap_or_else(PoisonError::into_inner));
+    match rows.is_empty() {
+        true => Err("the scheme was told nothing".to_owned()),
+        false => Ok(Watch { rows, result: run.result }),
+    }
+}
+
+/// Folder of the files that scenarios name.
+fn folder() -> PathBuf {
+    std::env::temp_dir().join(format!("firstflight-conform-{}", std::process::id()))
+}
+
+/// Removes the files that scenarios named.
+pub(in crate::cases) fn clear() {
+    // A folder that was never made, or that others removed, is gone as well.
+    let _ = fs::remove_dir_all(folder());
 }
 
 /// A line of `rate` and `rtt` with further keys, and one flow without end, or with the flow's further keys.
@@ -144,14 +151,16 @@ pub(super) fn line(path: &str, duration: &str, flow: &str) -> String {
 }
 
 /// Writes a file that a scenario names.
-pub(super) fn file(name: &str, text: &str) {
-    fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), text).expect("a writable folder");
+pub(super) fn file(name: &str, text: &str) -> Result<(), String> {
+    let folder = folder();
+    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(name), text));
+    written.map_err(|error| format!("{}: cannot be written: {error}", folder.join(name).display()))
 }
 
 /// A trace of the link's rate: seconds and Mbit/s.
-pub(super) fn rates(name: &str, steps: &[(f64, f64)]) {
+pub(super) fn rates(name: &str, steps: &[(f64, f64)]) -> Result<(), String> {
     let lines: Vec<_> = steps.iter().map(|(at, rate)| format!("{at},{rate}\n")).collect();
-    file(name, &format!("time,Mbit/s\n{}", lines.concat()));
+    file(name, &format!("time,Mbit/s\n{}", lines.concat()))
 }
 
 impl Watch {
@@ -166,22 +175,38 @@ impl Watch {
         states
     }
 
+    /// The states in order, with the seconds at which each began.
+    pub(super) fn told(&self) -> String {
+        let states = self.states();
+        let shown: Vec<String> = states
+            .iter()
+            .take(6)
+            .map(|(state, at)| format!("{state:?} {:.2} s", seconds(self.rows[*at].at)))
+            .collect();
+        format!("{}{}", shown.join(", "), if states.len() > shown.len() { ", ..." } else { "" })
+    }
+
+    /// The last row.
+    pub(super) fn last(&self) -> Row {
+        self.rows[self.rows.len() - 1]
+    }
+
     /// Position of the first row from `from` on that fits.
-    pub(super) fn find(&self, from: usize, fits: impl Fn(&Row) -> bool) -> usize {
+    pub(super) fn find(&self, from: usize, fits: impl Fn(&Row) -> bool) -> Result<usize, String> {
         let found = self.rows[from..].iter().position(fits);
-        from + found.unwrap_or_else(|| panic!("no such row among {:?}", self.states()))
+        found.map(|found| from + found).ok_or_else(|| format!("never so: {}", self.told()))
     }
 
     /// Position of the first row in `state`, from `from` on.
-    pub(super) fn enters(&self, state: State, from: usize) -> usize {
+    pub(super) fn enters(&self, state: State, from: usize) -> Result<usize, String> {
         self.find(from, |row| row.view.state == state)
     }
 
     /// State after the one that the row at `from` is in, with its position.
-    pub(super) fn next(&self, from: usize) -> (State, usize) {
+    pub(super) fn next(&self, from: usize) -> Result<(State, usize), String> {
         let state = self.rows[from].view.state;
-        let at = self.find(from, |row| row.view.state != state);
-        (self.rows[at].view.state, at)
+        let at = self.find(from, |row| row.view.state != state)?;
+        Ok((self.rows[at].view.state, at))
     }
 
     /// Packets that the links dropped.
