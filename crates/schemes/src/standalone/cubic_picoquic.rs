@@ -14,7 +14,8 @@ use crate::estimate::peak_rate::PeakRate;
 use crate::estimate::rising_rtt::RisingRtt;
 use crate::scheme;
 use firstflight_contract::{
-    Ack, Congestion, Control, Entry, Exit, Lost, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why, mul_div,
+    Ack, Congestion, Control, Entry, Exit, Lost, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why,
+    mul_div,
 };
 
 /// `PICOQUIC_CUBIC_C`, 0.4, in 2^-32.
