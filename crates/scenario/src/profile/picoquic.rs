@@ -10,8 +10,6 @@ pub(super) const STACK: Stack = Stack {
     startup: "cubic-picoquic",
     // PICOQUIC_CWIN_INITIAL, ten packets of 1536 bytes
     initial_window: InitialWindow::Bytes(15_360),
-    // initial_max_data of its client
-    initial_receive_window: Some(1 << 20),
     // PICOQUIC_ACK_DELAY_MAX
     delayed_ack_timer: Nanos::from_millis(10),
     min_rto: Nanos::from_millis(10),
@@ -19,8 +17,6 @@ pub(super) const STACK: Stack = Stack {
         datagrams: Some(Datagrams {
             // PICOQUIC_INITIAL_MTU_IPV4
             first: 1252,
-            // A short header with a connection ID of 8 bytes and a packet number of four, the tag; type and number of a STREAM frame
-            overhead: 31,
             // PICOQUIC_PRACTICAL_MAX_MTU
             discovery: Discovery { sizes: &[1440], leads: true, ..Discovery::NONE },
             // `cwin > bytes_in_transit`

@@ -171,8 +171,6 @@ scheme! {
     pub struct Parameters {
         /// seed of the waits before probes, beside picoquic's own
         seed: u32 in 0..=1000000 = 0,
-        /// window of an earlier connection to resume, bytes; 0 for none
-        seed_window: u64 in 0..=1000000000 = 0,
     }
 }
 
@@ -201,11 +199,6 @@ impl Bbr3Picoquic {
         };
         control.ssthresh = u64::MAX;
         self.init_pacing_rate(control);
-        self.set_send_quantum(control);
-        if entry.why == Why::Connect && self.parameters.seed_window > 0 {
-            self.bdp_seed = self.parameters.seed_window;
-            self.state = State::StartupResume;
-        }
     }
 
     fn read(&mut self, ack: &Ack) -> Sample {

@@ -138,7 +138,6 @@ impl C4 {
         // Before the first measurement picoquic's transport paces: 1.25 windows a round-trip time.
         let rate = Rate::of(control.cwnd, entry.rtt);
         control.pacing = Rate(registers::bits(registers::INITIAL_PACING).0.max(rate.0 / 4 * 5));
-        control.burst = 2 * self.mss;
         let seed = self.parameters.seed_window;
         if seed > 0 && self.srtt > 0 {
             self.seed_rate = firstflight_contract::mul_div(seed, 1_000_000, self.srtt);

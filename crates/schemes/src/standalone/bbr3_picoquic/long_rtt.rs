@@ -6,9 +6,6 @@ use firstflight_contract::{Control, mul_div};
 /// `PICOQUIC_TARGET_RENO_RTT`, `PICOQUIC_TARGET_SATELLITE_RTT`, microseconds.
 const TARGET_RENO_RTT: u64 = 100_000;
 const TARGET_SATELLITE_RTT: u64 = 610_000;
-/// Burst of the transport's pacer on long round trips: a quarter of the window, and these bytes at least.
-const LEAST_BURST: u64 = 0x8000;
-
 impl Bbr3Picoquic {
     /// `BBRCheckStartupLongRtt`.
     pub(super) fn check_startup_long_rtt(&mut self, sample: &Sample, control: &mut Control) {
@@ -47,6 +44,5 @@ impl Bbr3Picoquic {
         control.cwnd = control.cwnd.max(least);
         let rate = mul_div(control.cwnd, 1_250_000_000 / ONE, sample.srtt.max(1));
         control.pacing = super::pacing(rate);
-        control.burst = (control.cwnd / 4).max(LEAST_BURST);
     }
 }

@@ -57,11 +57,10 @@ impl Bbr3Picoquic {
         control.pacing = super::pacing(self.pacing_rate);
     }
 
-    /// `BBRSetSendQuantum`, which is the burst of the pacer.
-    pub(super) fn set_send_quantum(&mut self, control: &mut Control) {
+    /// `BBRSetSendQuantum`.
+    fn set_send_quantum(&mut self) {
         let floor = if self.pacing_rate < SLOW { self.mtu } else { 2 * self.mtu };
         self.send_quantum = times(self.pacing_rate, QUANTUM_RATIO).min(MOST_QUANTUM).max(floor);
-        control.burst = self.send_quantum;
     }
 
     /// `BBRMinPipeCwnd`, bytes.
@@ -93,7 +92,7 @@ impl Bbr3Picoquic {
     /// `BBRUpdateControlParameters`.
     pub(super) fn update_control_parameters(&mut self, sample: &Sample, control: &mut Control) {
         self.set_pacing_rate(self.pacing_gain(), control);
-        self.set_send_quantum(control);
+        self.set_send_quantum();
         self.set_cwnd(sample, control);
     }
 

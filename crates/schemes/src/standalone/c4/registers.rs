@@ -8,10 +8,6 @@ pub(super) const INITIAL_PACING: u64 = 0x2_0000;
 /// Time by which the window exceeds the nominal max RTT, at most a quarter of it, microseconds.
 const MARGIN: u64 = 15_000;
 
-/// Burst of the pacer, 1024ths of a second at its rate, and its largest, bytes; two packets are the smallest.
-const BURST: u64 = 4;
-const MOST_BURST: u64 = 0x1_0000;
-
 /// Bytes that `rate` carries in `us`.
 pub(super) fn bytes_in(us: u64, rate: u64) -> u64 {
     mul_div(rate, us, 1_000_000)
@@ -58,7 +54,6 @@ impl C4 {
         control.cwnd = cwnd;
         if rate > 0 {
             control.pacing = bits(rate);
-            control.burst = times(rate, BURST).min(MOST_BURST).max(2 * self.mss);
         }
     }
 }
