@@ -81,21 +81,22 @@ fn seven_samples_a_quarter_above_the_smallest_rtt_halve_the_window_and_begin_at_
 }
 
 #[test]
-fn a_single_loss_reduces_nothing_and_three_of_32_do() {
+fn a_single_loss_reduces_nothing_and_three_in_a_row_do() {
     let mut connection = Connection::begin(10_000 * MS, 40 * MS, 0);
     connection.control.cwnd = 144_000;
-    // Rates: 1/16 = 0.0625; 0.121; 0.176, above 0.15.
+    // Rates: 1/16 = 0.0625; 0.117; 0.166, above 0.15.
     for number in [100, 101] {
         connection.lose(number);
         assert_eq!(connection.control.cwnd, 144_000);
     }
     connection.lose(102);
-    // The curve begins at 7/8.
-    assert!(connection.control.cwnd.abs_diff(126_000) <= 8, "{}", connection.control.cwnd);
-    // K = cubic root (100 / 8 / 0.4) = 3.1498 s: half a second before it the curve is 0.4 x 0.125 packets below, and 1 s behind it 0.4 above.
-    for (at, window) in [(2_649_800, 143_928), (4_149_800, 144_576)] {
+    // The last plateau is infinite at first: the new one is 7/8 of the window, and the curve begins at 7/8 of that.
+    assert_eq!(connection.scheme.w_max, 126_000);
+    assert!(connection.control.cwnd.abs_diff(110_250) <= 8, "{}", connection.control.cwnd);
+    // K = cubic root (87.5 / 8 / 0.4) = 3.01268 s: half a second before it the curve is 0.4 x 0.125 packets below, and 1 s behind it 0.4 above.
+    for (at, window) in [(2_512_680, 125_928), (4_012_680, 126_576)] {
         connection.now = 10_000 * MS;
-        connection.scheme.w_reno = 0;
+        connection.scheme.w_reno = MSS << 16;
         connection.ack(at, 40 * MS, 0);
         assert!(connection.control.cwnd.abs_diff(window) <= 2, "{at}: {}", connection.control.cwnd);
     }
@@ -108,13 +109,16 @@ fn fast_convergence_lowers_the_plateau_of_a_window_below_the_last_one() {
     for number in 100..103 {
         connection.lose(number);
     }
-    // 126 000 bytes are below 144 000: the plateau is 7/8 of them, and 7/8 of that is left.
+    // 126 000 bytes are below 144 000: the plateau is 7/8 of them, and 7/8 of that is left. 150 000 are not.
     connection.ack(0, 40 * MS, 0);
-    connection.scheme.w_reno = 0;
     connection.control.cwnd = 126_000;
     connection.lose(103);
     assert_eq!(connection.scheme.w_max, 110_250);
     assert!(connection.control.cwnd.abs_diff(96_469) <= 8, "{}", connection.control.cwnd);
+    connection.ack(0, 40 * MS, 0);
+    connection.control.cwnd = 150_000;
+    connection.lose(104);
+    assert_eq!(connection.scheme.w_max, 150_000);
 }
 
 #[test]
