@@ -16,9 +16,9 @@ struct Connection {
 }
 
 impl Connection {
-    fn begin(now: u64, rtt: u64, seed: u64) -> Self {
+    fn begin(now: u64, rtt: u64, seed: u32) -> Self {
         let mut scheme = CubicPicoquic::default();
-        scheme.set("seed_window", Value::Number(seed));
+        scheme.set("seed_window", Value::Number(seed.into()));
         let mut control = Control { cwnd: 15_360, ..Control::default() };
         let entry = Entry {
             now: Nanos::from_micros(now),
