@@ -49,7 +49,7 @@ bench: packages-build packages-bench ## measure the speed of the simulator, and 
 regenerate: packages-build packages-test ## rewrite every generated file of the repository
 	tools/regenerate
 
-reproduction: build ## reproduce the five papers at full length and update docs/reproduction
+reproduction: build ## reproduce the papers at full length and update docs/reproduction
 	$(BIN) reproduce all
 	$(MAKE) reproduction-publish
 

@@ -32,7 +32,7 @@ use crate::output::{complain, json_line, places, print, show};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
-/// Reproduce the evaluation of five papers and compare every number that they print.
+/// Reproduce the evaluation of papers and compare every number that they print.
 ///
 /// Finished runs are kept in the output folder, and an interrupted command continues from them.
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ Examples:
   firstflight reproduce HS --update docs/reproduction/results.json
   firstflight reproduce all --json | jq '.[] | select(.verdict == \"differs\") | .id'")]
 pub(crate) struct Options {
-    /// A line of the target list, such as AS-01; a paper (YN, AS, SP, HS, DL); or all
+    /// A line of the target list, such as AS-01; a paper (YN, AS, SP, HS, DL, C4, SU); or all
     #[arg(value_name = "ID|PAPER|all", default_value = "all")]
     what: String,
     /// Run only the experiments that take seconds

@@ -60,7 +60,7 @@ fn algorithms_have_the_five_fields_and_the_labels_of_the_contract() {
         let label = algorithm["label"].as_str().expect("a word");
         assert!(labels.insert((role, label)), "{algorithm} is listed twice");
     }
-    // Labels of the contract that the five papers name, by role.
+    // Labels of the contract that the papers of the contract name, by role.
     let startup = "slow-start limited-slow-start smooth-start hoe vegas adaptive-start hybrid-slow-start hystart-linux \
         hystart++ swift-start fast-start delay-slow-start quick-start jump-start liss iss miss js spand cached averaged \
         congestion-manager rate-based-pacing past aron-druschel";

@@ -70,6 +70,9 @@ pub enum LimitedRule {
     /// If the window or the pacer, and not the application, ended the last attempt to send before the ACK. The ACKs of a write's
     /// last flight add nothing. Only where packet numbers are the sign of a loss.
     LastAttempt,
+    /// If the window, and neither the pacer nor the application, ended the last attempt to send; also for packets that left before a
+    /// reduction, because the scheme rules its recoveries. Only where packet numbers are the sign of a loss.
+    Window,
     /// If more than half of the window was in flight in slow start, and all but three packets of it later. Only where packet numbers
     /// are the sign of a loss.
     HalfUsed,
@@ -224,6 +227,8 @@ pub enum Pacing {
     Schemes,
     /// Where a flow asks for it, also at Linux's rate for every scheme without one (`tcp_update_pacing_rate`).
     Optional,
+    /// At the rates and bursts of schemes, by a stack of QUIC that takes them. Only where packet numbers are the sign of a loss.
+    Rates,
     /// Always, from a bucket of tokens. Only where packet numbers are the sign of a loss.
     Tokens(Tokens),
 }

@@ -122,6 +122,7 @@ fn profiles() -> String {
             let later = if start == later { String::new() } else { format!(", {later} after slow start") };
             format!("always, {start} windows a round trip{later}")
         }
+        Pacing::Rates => "at rates of schemes".into(),
         Pacing::Schemes if s.is_quic() => "never".into(),
         Pacing::Schemes => "at rates of schemes".into(),
     };

@@ -157,6 +157,7 @@ registry! {
     Bbr3(standalone::bbr3::Bbr3; Box),
     Bbr3Picoquic(standalone::bbr3_picoquic::Bbr3Picoquic; Box),
     C4(standalone::c4::C4; Box),
+    CubicPicoquic(standalone::cubic_picoquic::CubicPicoquic; Box),
 }
 
 impl AnyPhase {

@@ -208,7 +208,7 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
         let why = format!("losses are found by RFC 9002 under profile {profile}; expected \"sack\"");
         return refuse("recovery", why);
     }
-    if declared.is_quic() && needs.has(Signals::PACING) {
+    if declared.is_quic() && needs.has(Signals::PACING) && declared.rules.pacing != Pacing::Rates {
         let own = match declared.rules.pacing {
             Pacing::Tokens(Tokens { percent: [start, _], .. }) => {
                 format!("paces at {} windows a round trip", start as f64 / 100.0)

@@ -29,7 +29,7 @@ pub fn html(files: &BTreeMap<String, String>) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>Five papers, run again</title>\n<style>{STYLE}</style>\n{body}</html>\n"
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>Papers, run again</title>\n<style>{STYLE}</style>\n{body}</html>\n"
     )
 }
 

@@ -25,7 +25,7 @@ pub(super) fn svg(library: &Library, judged: &[&Judged]) -> String {
         (heading, judged.iter().filter(own).map(|row| line(row)).collect::<Vec<_>>())
     });
     Ratios {
-        title: "Every line of the five papers, beside the paper".into(),
+        title: "Every line of the papers, beside the paper".into(),
         notes: vec![
             "A number: measured over printed, 1 is the paper's. An order (>): the side that the paper has as the larger over the".into(),
             "other, right of 1 as in the paper. The statement that decides is drawn, with the 95 % interval of its mean. Where a side".into(),

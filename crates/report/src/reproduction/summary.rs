@@ -52,7 +52,7 @@ fn further(library: &Library, evidence: &Evidence) -> String {
 }
 
 pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) -> String {
-    let mut out = format!("# Five papers, run again\n\n![Every line beside the paper]({OVERVIEW})\n\n");
+    let mut out = format!("# Papers, run again\n\n![Every line beside the paper]({OVERVIEW})\n\n");
     let counted = counted(judged);
     let (assumed, known): (Vec<&Judged>, Vec<&Judged>) = counted.iter().partition(|row| row.assumed);
     let asserted: Vec<&Judged> = judged.iter().filter(|row| row.kind == ASSERTED).collect();
@@ -61,11 +61,12 @@ pub(super) fn page(library: &Library, evidence: &Evidence, judged: &[Judged]) ->
     let words: Vec<String> =
         Verdict::ALL.iter().map(|one| format!("{} {}", count(&known, *one), one.title())).collect();
     out += &format!(
-        "Five papers on the start of TCP connections contain {} numbers, orders and claims about results, with values that the papers \
+        "{} papers on the start of connections, one of them by its authors' logs, contain {} numbers, orders and claims about results, with values that the papers \
          state. Their verdicts: {}. Of those that match, {fitted} use a value that was fitted to a number of the paper, and {chosen} \
          have two or more readings in the paper, of which the better is judged. {} further lines are of a paper whose numbers are lost: \
          they are judged with assumed values, and are not counted above. {} more are constants and arithmetic, of which {} hold in the \
          scenarios and the registry.\n\n",
+        library.papers.len(),
         known.len(),
         words.join(", "),
         assumed.len(),

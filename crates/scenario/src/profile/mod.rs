@@ -48,6 +48,8 @@ profiles! {
     Ngtcp2 = "ngtcp2" in ngtcp2,
     /// aioquic 1.7, a QUIC stack.
     Aioquic = "aioquic" in aioquic,
+    /// picoquic d199d45b, a QUIC stack.
+    Picoquic = "picoquic" in picoquic,
     /// HTTP/3 of nginx 1.26.
     Nginx126 = "nginx-1.26" in nginx_1_26,
     /// HTTP/3 of nginx 1.30.

@@ -4,7 +4,7 @@
 //! The window follows a cubic function of the time since the last reduction: it returns to the window of that
 //! reduction, grows slowly around it, and fast beyond it. If a Reno flow would be faster, the window follows Reno.
 
-mod curve;
+pub(crate) mod curve;
 mod linux;
 mod quic;
 mod rfc9438;

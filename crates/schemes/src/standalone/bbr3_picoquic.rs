@@ -17,11 +17,11 @@ mod tests;
 mod window;
 
 use crate::estimate::peak_rate::PeakRate;
+use crate::estimate::rising_rtt::RisingRtt;
 use crate::scheme;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Lost, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why,
 };
-use long_rtt::LongRtt;
 use model::Filter;
 use probe_bw::Probe;
 use recovery::Recovery;
@@ -150,7 +150,7 @@ pub struct Bbr3Picoquic {
     full_bw_count: u32,
     loss_ranges_in_round: u32,
     too_high_in_round: bool,
-    long_rtt: LongRtt,
+    long_rtt: RisingRtt,
     bdp_seed: u64,
     peak: PeakRate,
 

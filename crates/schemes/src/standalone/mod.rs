@@ -4,3 +4,4 @@ pub mod bbr;
 pub mod bbr3;
 pub mod bbr3_picoquic;
 pub mod c4;
+pub mod cubic_picoquic;

@@ -7,7 +7,7 @@ use super::model::{Begin, Event, Host, Op, Subject, begin, op};
 use super::{chain, labels, phases, runner};
 
 /// Schemes whose window is a rate times a round-trip time as soon as both are measured, and not what was delivered.
-const PRODUCTS: [&str; 2] = ["bbr3-picoquic", "c4"];
+const PRODUCTS: [&str; 3] = ["bbr3-picoquic", "c4", "cubic-picoquic"];
 
 /// Runs the operations and judges each step; returns the registers after each.
 fn run(label: &str, start: Begin, ops: &[Op]) -> Result<String, TestCaseError> {

@@ -2,7 +2,6 @@
 //!
 //! All arithmetic is in integers. Time on the curve counts in ticks of 1024 ns.
 
-use super::Parameters;
 use firstflight_contract::{Nanos, cube_root, cube_shift, mul_shift};
 
 /// A tick of 2^10 ns, so that a shift replaces a division.
@@ -17,19 +16,19 @@ const CUBIC_TICK_BITS: u32 = 85;
 /// Largest distance in bytes between W_max and the window that a K is computed for.
 const MAX_RISE: u64 = 1 << 50;
 
-/// `C` for segments of `mss` bytes, in 2^-77 bytes per cubic tick.
-pub(super) fn scale(parameters: &Parameters, mss: u64) -> u64 {
-    mul_shift(parameters.c.0 * mss, CUBIC_TICK, 32 + CUBIC_TICK_BITS - SCALE_BITS).max(1)
+/// `C` (in 2^-32) for segments of `mss` bytes, in 2^-77 bytes per cubic tick.
+pub(crate) fn scale(c: u64, mss: u64) -> u64 {
+    mul_shift(c * mss, CUBIC_TICK, 32 + CUBIC_TICK_BITS - SCALE_BITS).max(1)
 }
 
 /// RFC 9438 figure 2: `K`, the ticks in which the curve rises by `rise` bytes to its plateau.
-pub(super) fn k(rise: u64, scale: u64) -> u64 {
+pub(crate) fn k(rise: u64, scale: u64) -> u64 {
     cube_root(rise.min(MAX_RISE), SCALE_BITS, scale).min(MAX_TICKS)
 }
 
 /// RFC 9438 figure 1: `W_cubic(t)`, bytes; `k` in ticks.
 #[inline]
-pub(super) fn w_cubic(t: Nanos, k: u64, w_max: u64, scale: u64) -> u64 {
+pub(crate) fn w_cubic(t: Nanos, k: u64, w_max: u64, scale: u64) -> u64 {
     let t = t.0 >> TICK_BITS;
     let distance = t.abs_diff(k).min(MAX_TICKS);
     let change = cube_shift(distance as u32, scale, SCALE_BITS);

@@ -68,7 +68,7 @@ fn part(bytes: u64, part: u64) -> u64 {
 impl Quic {
     fn set_mss(&mut self, parameters: &Parameters, mss: u32) {
         self.mss = mss.into();
-        self.scale = curve::scale(parameters, self.mss);
+        self.scale = curve::scale(parameters.c.0, self.mss);
     }
 
     fn w_cubic(&self, t: Nanos) -> u64 {

@@ -86,7 +86,7 @@ impl Rfc9438 {
     /// The constants that depend on the segment size.
     fn set_mss(&mut self, parameters: &Parameters, mss: u32) {
         self.mss = mss.into();
-        self.scale = curve::scale(parameters, self.mss);
+        self.scale = curve::scale(parameters.c.0, self.mss);
         // Section 4.3: alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic)
         self.alpha = mul_div(self.mss << ALPHA_BITS, 3 * (ONE - parameters.beta.0), ONE + parameters.beta.0);
     }

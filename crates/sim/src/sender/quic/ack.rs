@@ -2,7 +2,7 @@
 
 use super::{Before, Fate, Packet, Quic};
 use crate::packet;
-use crate::sender::common::{AckSample, Flight};
+use crate::sender::common::AckSample;
 use crate::sender::connection::{Connection, SenderKind as _};
 use crate::sender::stack::{LimitedRule, Reduction};
 use crate::sender::stamps::{RETRANSMITTED, SACKED};
@@ -53,7 +53,8 @@ impl Connection<Quic> {
         if self.own.rules.grows_first && news.packets > 0 {
             self.report(now, &news, in_flight, (rtt, ack.echoes_mark()));
         }
-        let lost = self.detect_losses(now);
+        let unknown = if self.own.rules.grows_first { 0 } else { news.bytes };
+        let lost = self.detect_losses(now, unknown);
         if ack.echoes_mark()
             && let Some((number, _)) = news.newest
             && self.own.episodes.on_mark(number, self.own.next())
@@ -94,11 +95,13 @@ impl Connection<Quic> {
         let Some(place) = number.checked_sub(self.own.oldest) else { return };
         let packet = &mut self.own.packets[place as usize];
         let out = packet.fate == Fate::Out;
-        let Packet { at, stamp, .. } = *packet;
+        let Packet { at, stamp, flight, .. } = *packet;
         let bytes = u64::from(packet.bytes);
         packet.fate = Fate::Delivered;
         if let Some(sampler) = &mut self.own.sampler {
-            sampler.on_delivered(&stamp, Nanos(at), number);
+            if sampler.on_delivered(&stamp, Nanos(at), number) {
+                self.own.flight = flight;
+            }
         }
         if out {
             self.own.in_flight -= bytes;
@@ -190,6 +193,7 @@ impl Connection<Quic> {
             LimitedRule::Ignored => true,
             LimitedRule::InFlight => in_flight + self.mss > self.chain.control.cwnd,
             LimitedRule::LastAttempt => self.own.blocked,
+            LimitedRule::Window => self.own.full,
             LimitedRule::HalfUsed => {
                 let control = &self.chain.control;
                 let in_slow_start = control.cwnd < control.ssthresh;
@@ -201,11 +205,13 @@ impl Connection<Quic> {
     /// Reports the delivered bytes to the schemes. What slow start leaves beyond the threshold is avoidance's.
     fn report(&mut self, now: u64, news: &News, in_flight: u64, (rtt, marked): (u64, bool)) {
         let limits = self.may_grow(in_flight);
+        let rules_recovery = self.stack.rules.limited == LimitedRule::Window;
+        let used = if rules_recovery { self.own.blocked } else { limits };
         let min_rtt = Nanos(self.known_min_rtt());
         let left = self.own.in_flight;
         let rate = self.own.sampler.as_mut().map_or_else(RateSample::default, |sampler| {
             let sample = sampler.sample(Nanos(now), news.bytes, min_rtt);
-            if !limits {
+            if !used {
                 sampler.set_app_limited(left);
             }
             sample
@@ -213,12 +219,13 @@ impl Connection<Quic> {
         let recovering = self.own.episodes.is_recovering();
         let flags = if recovering { Ack::RECOVERY } else { 0 }
             | if news.packets == 1 { Ack::MAYBE_DELAYED } else { 0 }
-            | if limits { 0 } else { Ack::APP_LIMITED }
+            | if used { 0 } else { Ack::APP_LIMITED }
             | if rate.limited { Ack::RATE_LIMITED } else { 0 };
         let bytes = |bytes: u64| bytes.min(u32::MAX.into()) as u32;
         let in_slow_start = self.chain.control.cwnd < self.chain.control.ssthresh;
         let growth = match self.own.rules.grows_by_packets && in_slow_start {
             true => news.growing * self.mss,
+            false if rules_recovery => news.out,
             false => news.growth,
         };
         let sample = AckSample {
@@ -230,7 +237,7 @@ impl Connection<Quic> {
             flags,
             rate: rate.rate(),
             prior_delivered: rate.prior_delivered,
-            flight: Flight::default(),
+            flight: self.own.flight,
             marked: if marked { bytes(news.bytes) } else { 0 },
             short: (0, 0),
         };

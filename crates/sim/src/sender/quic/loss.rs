@@ -1,12 +1,12 @@
 //! Lost packets and the two purposes of the timer: RFC 9002 section 6. Persistent congestion: section 7.6.
 
-use super::{Before, Fate, Quic};
+use super::{Before, Fate, Packet, Quic};
 use crate::sender::Port;
 use crate::sender::connection::Connection;
 use crate::sender::prr::Prr;
 use crate::sender::stack::Repairs;
 use crate::sender::stamps::{LOST, SACKED};
-use firstflight_contract::{Congestion, Control, Nanos, Trigger, mul_div};
+use firstflight_contract::{Congestion, Control, Lost, Nanos, Trigger, mul_div};
 
 /// Round-trip times after which a packet is lost, if a later one has arrived: `kTimeThreshold`, 9/8.
 const TIME_THRESHOLD: [u64; 2] = [9, 8];
@@ -49,7 +49,7 @@ impl Connection<Quic> {
     }
 
     /// Declares packets lost (section 6.1), and reports an episode that they begin. Returns whether there were any.
-    pub(super) fn detect_losses(&mut self, now: u64) -> bool {
+    pub(super) fn detect_losses(&mut self, now: u64, delivered: u64) -> bool {
         self.own.purpose = Purpose::Probe;
         let Some(newest) = self.own.acknowledged else { return false };
         let latest = self.rto.srtt().max(self.own.latest);
@@ -70,6 +70,8 @@ impl Connection<Quic> {
                         last = Some(number);
                     }
                     self.give_up(place);
+                    self.lost += u64::from(packet.bytes);
+                    self.note_loss(place);
                     bytes += u64::from(packet.bytes);
                     if packet.at >= self.own.sampled_at {
                         longest = longest.max(packet.at - *span.get_or_insert(packet.at));
@@ -83,8 +85,8 @@ impl Connection<Quic> {
                 }
             }
         }
-        self.lost += bytes;
         self.own.lost_bytes += bytes;
+        self.report_losses(now, delivered);
         let next = self.own.next();
         let (episodes, recovers) = (self.own.episodes, self.own.recovers);
         if let Some(last) = last
@@ -103,6 +105,38 @@ impl Connection<Quic> {
             self.collapse(now, in_flight);
         }
         bytes > 0
+    }
+
+    /// Notes a packet that was given up, for a scheme that asks for losses.
+    fn note_loss(&mut self, place: usize) {
+        let (number, lost) = (self.own.oldest + place as u64, self.lost);
+        let Packet { bytes, stamp, flight, .. } = self.own.packets[place];
+        if let Some(waiting) = &mut self.own.waiting {
+            waiting.push(Lost {
+                bytes: bytes.into(),
+                number,
+                lost,
+                prior_delivered: stamp.delivered(),
+                prior_lost: flight.lost,
+                prior_in_flight: flight.in_flight,
+                flags: if stamp.limited() { Lost::RATE_LIMITED } else { 0 },
+                ..Lost::default()
+            });
+        }
+    }
+
+    /// Tells the scheme the losses that it asks for. `delivered` bytes of the present ACK are not counted yet.
+    fn report_losses(&mut self, now: u64, delivered: u64) {
+        let Some(waiting) = &mut self.own.waiting else { return };
+        if waiting.is_empty() {
+            return;
+        }
+        for lost in std::mem::take(waiting) {
+            let delivered = self.delivered + delivered;
+            let mss = self.mss as u32;
+            self.common.chain.on_lost(&Lost { now: Nanos(now), delivered, mss, ..lost });
+        }
+        self.note_startup_exit();
     }
 
     /// A packet is lost.
@@ -182,7 +216,7 @@ impl Connection<Quic> {
     pub(super) fn on_loss_timer(&mut self, now: u64, port: &mut impl Port) {
         match self.own.purpose {
             Purpose::Loss => {
-                self.detect_losses(now);
+                self.detect_losses(now, 0);
                 self.set_loss_timer(now);
                 self.update_pacing();
                 self.send_lost_and_new(now, port);

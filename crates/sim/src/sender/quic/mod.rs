@@ -14,7 +14,7 @@ mod send;
 mod tokens;
 
 use super::app::App;
-use super::common::Common;
+use super::common::{Common, Flight};
 use super::connection::{Connection, SenderKind};
 use super::info::{CaState, Status};
 use super::prr::Prr;
@@ -23,7 +23,7 @@ use super::stack::{Datagrams, Pacing, Stack};
 use super::stamps::Ring;
 use super::{AckIn, Port};
 use datagrams::Sizes;
-use firstflight_contract::{Nanos, Rate, Signals};
+use firstflight_contract::{Lost, Nanos, Rate, Signals};
 use firstflight_host::chain::Chain;
 use firstflight_host::episode::Episodes;
 use firstflight_host::rate_sampler::{RateSampler, Stamp};
@@ -51,6 +51,8 @@ struct Packet {
     fate: Fate,
     /// State of the delivery when it left, where a scheme asks for rates.
     stamp: Stamp,
+    /// What was lost and in flight when it left.
+    flight: Flight,
 }
 
 /// The state of one connection. Times are nanoseconds, amounts bytes of UDP payload.
@@ -96,10 +98,16 @@ pub(crate) struct Quic {
     sampled_at: u64,
     /// The window or the pacer ended the last attempt to send.
     blocked: bool,
+    /// The window alone ended it.
+    full: bool,
     sizes: Sizes,
     bucket: Bucket,
     /// The sampler of delivery rates, where a scheme asks for it.
     sampler: Option<Box<RateSampler>>,
+    /// Losses that a scheme asks for and has not been told, without time and delivered bytes; and what was lost and in flight when the
+    /// newest packet of the present ACK left.
+    waiting: Option<Vec<Lost>>,
+    flight: Flight,
 }
 
 /// The state before a reduction.
@@ -151,6 +159,9 @@ impl Connection<Quic> {
             latest: 0,
             sampled_at: u64::MAX,
             blocked: false,
+            full: false,
+            waiting: common.chain.needs().has(Signals::LOSSES).then(Vec::new),
+            flight: Flight::default(),
             bucket: Bucket::of(&stack),
         };
         Self { common, own }
@@ -172,7 +183,12 @@ fn rule_rate(window: u64, percent: u64, srtt: u64) -> Rate {
 }
 
 impl SenderKind for Connection<Quic> {
-    const OFFERED: Signals = Signals::RTT.union(Signals::RATE).union(Signals::SENT).union(Signals::HANDSHAKE);
+    const OFFERED: Signals = Signals::RTT
+        .union(Signals::PACING)
+        .union(Signals::RATE)
+        .union(Signals::LOSSES)
+        .union(Signals::SENT)
+        .union(Signals::HANDSHAKE);
 
     fn on_next_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {
         self.acknowledge(now, &AckIn { seq: ack, low: 0, high: 0 }, port);

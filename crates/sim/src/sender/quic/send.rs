@@ -2,11 +2,12 @@
 
 use super::{Fate, Packet, Quic};
 use crate::packet;
+use crate::sender::common::Flight;
 use crate::sender::connection::Connection;
 use crate::sender::stack::{Fill, Pacing, Refill, Repairs};
 use crate::sender::stamps::RETRANSMITTED;
 use crate::sender::{Port, Segment};
-use firstflight_contract::{Moment, Nanos};
+use firstflight_contract::{Moment, Nanos, Rate};
 
 impl Connection<Quic> {
     /// The window, with the least that a stack has.
@@ -75,7 +76,11 @@ impl Connection<Quic> {
 
     /// Whether the pacer holds the next packet back. If so, its timer is set.
     fn is_held_back(&mut self, now: u64) -> bool {
-        let Pacing::Tokens(rule) = self.stack.rules.pacing else { return false };
+        let rule = match self.stack.rules.pacing {
+            Pacing::Tokens(rule) => rule,
+            Pacing::Rates => return self.chain.control.pacing != Rate::NONE && self.must_wait(now),
+            _ => return false,
+        };
         if !self.is_paced(rule.refill, self.nxt) {
             return false;
         }
@@ -91,7 +96,7 @@ impl Connection<Quic> {
     }
 
     pub(super) fn send_lost_and_new(&mut self, now: u64, port: &mut impl Port) {
-        self.own.blocked = false;
+        (self.own.blocked, self.own.full) = (false, false);
         loop {
             self.cut_to_the_write();
             let (mut lost, wanted) = (self.own.lost.first().copied(), self.is_wanted());
@@ -102,8 +107,11 @@ impl Connection<Quic> {
                 break;
             }
             let due = self.own.probes > 0;
-            if !due && (!self.has_room(lost) || self.is_held_back(now)) {
-                self.own.blocked = true;
+            if !due {
+                self.own.full = !self.has_room(lost);
+                self.own.blocked = self.own.full || self.is_held_back(now);
+            }
+            if self.own.blocked {
                 break;
             }
             self.own.probes -= u32::from(due);
@@ -159,8 +167,13 @@ impl Connection<Quic> {
         let nothing_out = self.own.in_flight == 0;
         let stamp = self.own.sampler.as_mut().map(|sampler| sampler.on_sent(Nanos(now), nothing_out));
         let stamp = stamp.unwrap_or_default();
-        self.own.packets.push_back(Packet { segment, bytes, at: now, fate: Fate::Out, stamp });
         self.own.in_flight += u64::from(bytes);
+        let flight = Flight { lost: self.lost, in_flight: self.own.in_flight };
+        self.own.packets.push_back(Packet { segment, bytes, at: now, fate: Fate::Out, stamp, flight });
+        if self.stack.rules.pacing == Pacing::Rates {
+            let rate = self.chain.control.pacing;
+            self.pacer.on_sent(Nanos(now), rate, bytes.into());
+        }
         self.own.prr.on_sent(bytes.into());
         self.own.allowed = self.own.allowed.saturating_sub(bytes.into());
         self.sent_bytes += u64::from(bytes);
