@@ -24,7 +24,9 @@ fn small(scratch: &Scratch, starts: &[&str]) {
         |name: &str| fs::copy(source.join(name), scratch.path().join("own").join(name)).expect("a copy");
     copy("league.toml");
     copy("scenarios/geo.toml");
-    starts.iter().for_each(|start| drop(copy(&format!("starts/{start}.toml"))));
+    for start in starts {
+        copy(&format!("starts/{start}.toml"));
+    }
 }
 
 /// Runs a command that succeeds.
