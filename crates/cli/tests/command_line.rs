@@ -106,7 +106,7 @@ fn every_profile_is_named_where_one_is_chosen() {
         let output = program().args(arguments).output().expect("the program runs");
         String::from_utf8(output.stdout).expect("UTF-8").split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let all = ": rfc, ns2, linux, quinn, quiche, quiche-pmtud, quic-go, s2n-quic, ngtcp2, aioquic, nginx-1.26, nginx-1.30, haproxy-3.0 or haproxy-3.4";
+    let all = ": rfc, ns2, linux, quinn, quiche, quiche-pmtud, quic-go, s2n-quic, ngtcp2, aioquic, picoquic, nginx-1.26, nginx-1.30, haproxy-3.0 or haproxy-3.4";
     assert!(help(&["compare", "--help"]).contains(all));
     assert!(help(&["sender", "--help"]).contains(": rfc, ns2 or linux"));
     let schema = help(&["schema", "grid"]);

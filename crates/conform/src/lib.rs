@@ -5,6 +5,7 @@ mod calls;
 mod cases;
 mod controller;
 mod model;
+mod outcome;
 mod pipe;
 mod replay;
 mod rules;
@@ -17,7 +18,7 @@ mod verdict;
 
 pub use cases::{CaseVerdict, Kept, cases, own_cases, schemes_with_cases};
 pub use controller::{Answer as Decision, Broken, Call, Controller, Packet};
-pub use model::ModelVerdict;
+pub use outcome::{Difference, ModelVerdict, Outcome, Verdict};
 pub use stack::{PROTOCOL, Stack};
 pub use vector::{Answer, Driver, Event, Flaw, Vector, vectors};
-pub use verdict::{Difference, Outcome, Verdict, is_of, known_schemes};
+pub use verdict::{is_of, known_schemes};

@@ -7,10 +7,9 @@ mod bbr3;
 mod c4;
 
 use firstflight_contract::{Ack, Congestion, Control, Entry, Lost, Nanos, Phase, Rate, Trigger};
-use serde::Serialize;
 
+use crate::outcome::{Difference, ModelVerdict, Outcome, Verdict};
 use crate::vector::{Event, Vector};
-use crate::verdict::{Difference, Outcome, Verdict};
 
 /// The clock of a recording begins with its first row; the connection began some time before.
 const BEFORE: Nanos = Nanos::from_secs(10);
@@ -22,31 +21,6 @@ const PARTS: u64 = 50;
 const SHARE: u64 = 95;
 /// Words for the states of ProbeBW begin with it in recordings.
 const PROBE_BW: &str = "probe_bw_";
-
-/// A model beside the answers of a recording. Counts are of ACKs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ModelVerdict {
-    /// Compared ACKs.
-    pub acks: u64,
-    /// Those whose window is the same, to the byte.
-    pub windows_equal: u64,
-    /// Those whose window is within 2 %.
-    pub windows_within: u64,
-    /// Those whose pacing rate is within 2 %, of those that have one.
-    pub rates_within: u64,
-    /// ACKs with a pacing rate.
-    pub rates: u64,
-    /// ACKs with another state.
-    pub other_states: u64,
-    /// The states in order.
-    pub states_ours: Vec<&'static str>,
-    /// As `states_ours`.
-    pub states_theirs: Vec<String>,
-    /// ACKs whose bandwidth sample follows from the rows within 2 %; of the others, another value of the row shows it.
-    pub samples_computed: u64,
-    /// Values that the recording has not, and their sources.
-    pub taken: Vec<String>,
-}
 
 impl ModelVerdict {
     /// The same states in the same order.

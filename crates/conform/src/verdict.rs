@@ -2,11 +2,11 @@
 
 use firstflight_scenario::scheme::BUILT_IN;
 use firstflight_scenario::{Profile, SchemeSpec};
-use serde::Serialize;
 
 use crate::calls::calls;
 use crate::controller::{Broken, Controller};
-use crate::model::{self, MODELS, ModelVerdict};
+use crate::model::{self, MODELS};
+use crate::outcome::{Difference, Outcome, Verdict};
 use crate::replay::Replay;
 use crate::rules::{KNOWN, Known, RULES};
 use crate::stack::Stack;
@@ -15,90 +15,6 @@ use crate::vector::{Driver, Vector};
 
 /// Datagrams by which windows may differ after the start-up: congestion avoidance counts in another unit in every stack.
 const AFTERWARDS: u64 = 1;
-
-/// Outcome for a vector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Every window is the same, to the byte.
-    Equal,
-    /// The start-up is the same and ends at the same event; later windows differ by a datagram at most.
-    WithinASegment,
-    /// The start-up is the same and ends at the same event; later windows differ by more than a datagram.
-    EqualStart,
-    /// A model has the same states in the same order, and windows within 2 % at 95 % of the ACKs.
-    AsTheModel,
-    /// Windows of the start-up differ, or its end; a model has other states or windows.
-    Differs,
-    /// There is nothing to compare with.
-    NotComparable,
-}
-
-/// The first event at which the answers differ.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Difference {
-    /// Number of the event, from one.
-    pub event: u64,
-    /// Line of the file.
-    pub line: u64,
-    /// Time, seconds.
-    pub at_s: f64,
-    /// Window of the vector, bytes.
-    pub theirs: u64,
-    /// Window of the chain, bytes.
-    pub ours: u64,
-    /// State of the vector, in the project's word.
-    pub state: String,
-    /// State of a model here, in the project's word.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state_ours: Option<String>,
-}
-
-/// A vector beside a chain.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
-    /// Name of the file.
-    pub file: String,
-    /// Project with its release.
-    pub project: String,
-    /// Scheme in the project's word.
-    pub scheme: String,
-    /// Path.
-    pub path: String,
-    /// Chain of this program with its parameters; absent if there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ours: Option<String>,
-    /// Outcome.
-    pub outcome: Outcome,
-    /// Reason, where there is nothing to compare with, or the comparison ends early.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-    /// Compared events of the start-up.
-    pub start_events: u64,
-    /// Those with the same window.
-    pub start_equal: u64,
-    /// Event that ended the start-up: of the vector, and of the chain; absent if it did not end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_theirs: Option<u64>,
-    /// As `exit_theirs`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_ours: Option<u64>,
-    /// Compared events after the start-up.
-    pub later_events: u64,
-    /// Those with a window within a datagram.
-    pub later_within: u64,
-    /// Largest difference of windows after the start-up, datagrams.
-    pub later_worst: f64,
-    /// First difference.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_difference: Option<Difference>,
-    /// Counts of a model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<ModelVerdict>,
-    /// The controller broke off; `why` states how.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub broken: bool,
-}
 
 /// The entry for a vector's scheme.
 fn known(scheme: &str) -> Option<&'static Known> {

@@ -78,8 +78,12 @@ fn profiles() -> String {
     };
     let yes = |flag: bool| String::from(if flag { "true" } else { "false" });
     row("`startup`", &|s| {
+        let whole = s.whole.map(|whole| format!("{whole} for the whole connection, else "));
         let own = s.startup_with.iter().map(|(avoidance, startup)| format!("{startup} before {avoidance}, "));
-        own.collect::<String>() + if s.startup_with.is_empty() { "" } else { "else " } + s.startup
+        whole.unwrap_or_default()
+            + &own.collect::<String>()
+            + if s.startup_with.is_empty() { "" } else { "else " }
+            + s.startup
     });
     row("`avoidance`", &|s| s.avoidance.into());
     row("parameters of schemes", &|s| {

@@ -95,8 +95,8 @@ impl Sender {
     }
 }
 
-fn transfer(destination: u128, now: u64) -> Transfer {
-    let (now, destination) = (Nanos::from_secs(now), Destination(destination));
+fn transfer(destination: u8, now: u64) -> Transfer {
+    let (now, destination) = (Nanos::from_secs(now), Destination(destination.into()));
     Transfer { now, destination, bytes: u64::MAX, mss: MSS as u32, ..Transfer::default() }
 }
 

@@ -11,6 +11,7 @@ pub(super) const STACK: Stack = Stack {
     operated: true,
     // 40 bytes and the timestamps option, 12 bytes with its padding
     header: 52,
+    whole: None,
     startup: "slow-start",
     // HyStart is part of tcp_cubic, and on by default.
     startup_with: &[("cubic", "hystart-linux")],

@@ -66,6 +66,7 @@ const QUIC: Stack = Stack {
     operated: true,
     // IPv4 and UDP
     header: 28,
+    whole: None,
     startup: "slow-start",
     startup_with: &[],
     unlike: &[],
@@ -144,6 +145,8 @@ pub struct Stack {
     pub operated: bool,
     /// Headers on every packet, bytes: IPv4, TCP, and the TCP options that every packet carries; IPv4 and UDP for QUIC.
     pub header: u32,
+    /// Scheme of the whole connection of a flow that names no scheme; `None` for start-up and avoidance.
+    pub whole: Option<&'static str>,
     /// Start-up scheme, if the avoidance scheme is not in `startup_with`.
     pub startup: &'static str,
     /// Start-up schemes for certain avoidance schemes: the label of the avoidance scheme, then of the start-up scheme.

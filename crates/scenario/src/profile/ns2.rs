@@ -11,6 +11,7 @@ pub(super) const STACK: Stack = Stack {
     operated: false,
     // size_ + tcpip_base_hdr_size_
     header: 40,
+    whole: None,
     startup: "slow-start",
     startup_with: &[],
     unlike: &[],

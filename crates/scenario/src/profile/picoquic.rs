@@ -7,7 +7,7 @@ use firstflight_host::stack::{Datagrams, Discovery, Fill, LimitedRule, Pacing, R
 use super::{DATAGRAMS, InitialWindow, Options, QUIC, Stack};
 
 pub(super) const STACK: Stack = Stack {
-    startup: "cubic-picoquic",
+    whole: Some("cubic-picoquic"),
     // PICOQUIC_CWIN_INITIAL, ten packets of 1536 bytes
     initial_window: InitialWindow::Bytes(15_360),
     // PICOQUIC_ACK_DELAY_MAX

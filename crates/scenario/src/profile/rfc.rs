@@ -10,6 +10,7 @@ pub(super) const STACK: Stack = Stack {
     transport: Transport::Tcp,
     operated: true,
     header: 40,
+    whole: None,
     startup: "slow-start",
     startup_with: &[],
     unlike: &[],

@@ -18,7 +18,12 @@ pub(super) fn read(table: &Table<'_>, stack: &Stack) -> Result<SchemeSpec, Error
             .map_err(|error| table.fail(error.problem.clone()))
     };
     let startup = table.get("startup");
-    let mut chain = startup.as_ref().map_or(Ok(vec![]), |item| phases(item, STARTUP))?;
+    let whole = stack.whole.filter(|_| table.get("avoidance").is_none());
+    let mut chain = match (&startup, whole) {
+        (Some(item), _) => phases(item, STARTUP)?,
+        (None, Some(whole)) => vec![default(whole, STARTUP)?],
+        (None, None) => vec![],
+    };
     let standalone = chain.iter().find(|phase| phase.role() == Role::Standalone).map(PhaseSpec::label);
     let avoidance = match (table.get("avoidance"), standalone) {
         (Some(item), Some(label)) => {

@@ -9,6 +9,9 @@ use super::{chain, labels, phases, runner};
 /// Schemes whose window is a rate times a round-trip time as soon as both are measured, and not what was delivered.
 const PRODUCTS: [&str; 3] = ["bbr3-picoquic", "c4", "cubic-picoquic"];
 
+/// Schemes that send small windows at once, as their authors' code does.
+const BURSTS: [&str; 1] = ["cubic-picoquic"];
+
 /// Runs the operations and judges each step; returns the registers after each.
 fn run(label: &str, start: Begin, ops: &[Op]) -> Result<String, TestCaseError> {
     let mut subject = chain(phases(&[label]));
@@ -23,7 +26,7 @@ fn run(label: &str, start: Begin, ops: &[Op]) -> Result<String, TestCaseError> {
         trace += &format!("{after:?}\n");
 
         prop_assert!(after.cwnd >= mss, "{event:?}: window {} below one segment", after.cwnd);
-        prop_assert!(after.pacing != Rate::NONE, "{event:?}: does not pace");
+        prop_assert!(after.pacing != Rate::NONE || BURSTS.contains(&label), "{event:?}: does not pace");
         prop_assert!(subject.in_avoidance(), "{event:?}: ended");
         match &event {
             Event::Ack(ack) => {

@@ -97,7 +97,7 @@ fn a_single_loss_reduces_nothing_and_three_in_a_row_do() {
     for (at, window) in [(2_512_680, 125_928), (4_012_680, 126_576)] {
         connection.now = 10_000 * MS;
         connection.scheme.w_reno = MSS << 16;
-        connection.ack(at, 40 * MS, 0);
+        let _ = connection.ack(at, 40 * MS, 0);
         assert!(connection.control.cwnd.abs_diff(window) <= 2, "{at}: {}", connection.control.cwnd);
     }
 }
@@ -110,12 +110,12 @@ fn fast_convergence_lowers_the_plateau_of_a_window_below_the_last_one() {
         connection.lose(number);
     }
     // 126 000 bytes are below 144 000: the plateau is 7/8 of them, and 7/8 of that is left. 150 000 are not.
-    connection.ack(0, 40 * MS, 0);
+    let _ = connection.ack(0, 40 * MS, 0);
     connection.control.cwnd = 126_000;
     connection.lose(103);
     assert_eq!(connection.scheme.w_max, 110_250);
     assert!(connection.control.cwnd.abs_diff(96_469) <= 8, "{}", connection.control.cwnd);
-    connection.ack(0, 40 * MS, 0);
+    let _ = connection.ack(0, 40 * MS, 0);
     connection.control.cwnd = 150_000;
     connection.lose(104);
     assert_eq!(connection.scheme.w_max, 150_000);
