@@ -57,7 +57,9 @@ fn standing(league: &League, results: &Results) -> String {
         reference = results.reference,
     );
     out += "Ranks part only where intervals part: a rank is one more than the number of starts whose 95 % interval lies wholly below. \
-            Every ranked scenario has the same weight.\n\n\
+            Every ranked scenario has the same weight. \
+            The rank is of time alone. A start that is fast because it loses packets of others is not good: the columns `lost`, `displaced`, \
+            `requests` and `newcomer` stand beside it.\n\n\
             | rank | start | version | time | 95 % | to 100 KB | to 1 MB | above | lost, % | exit window / BDP | lost before a rule's exit | \
             wait | displaced | requests | newcomer | twins | limits |\n\
             |--:|---|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
