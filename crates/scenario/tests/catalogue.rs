@@ -80,10 +80,10 @@ fn a_file_names_a_scheme_of_the_catalogue_and_sets_its_parameters() {
 fn a_file_is_refused_without_the_catalogue_and_checked_with_it() {
     let error = parse(&text("\"gentle\""), "own.toml").unwrap_err();
     assert_eq!(error.problem, Problem::UnknownName { what: "scheme", name: "gentle".into() });
-    assert!(!error.to_string().contains("c4, gentle"), "{error}");
+    assert!(!error.to_string().contains("cubic-picoquic, gentle"), "{error}");
     let error = parse_with(&text("\"gentel\""), "own.toml", &schemes()).unwrap_err();
     assert_eq!(error.nearest.as_deref(), Some("gentle"));
-    assert!(error.to_string().contains("c4, gentle; did you mean"), "{error}");
+    assert!(error.to_string().contains("cubic-picoquic, gentle; did you mean"), "{error}");
     let error = parse_with(&text("{ kind = \"gentle\", divisor = 99 }"), "own.toml", &schemes()).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -197,7 +197,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "profile = \"bsd\"",
-        "base.toml:12:11: flow[0].profile = \"bsd\": there is no \"bsd\"; expected one of: rfc, ns2, linux, quinn, quiche, quiche-pmtud, quic-go, s2n-quic, ngtcp2, aioquic, nginx-1.26, nginx-1.30, haproxy-3.0, haproxy-3.4",
+        "base.toml:12:11: flow[0].profile = \"bsd\": there is no \"bsd\"; expected one of: rfc, ns2, linux, quinn, quiche, quiche-pmtud, quic-go, s2n-quic, ngtcp2, aioquic, picoquic, nginx-1.26, nginx-1.30, haproxy-3.0, haproxy-3.4",
     ),
     (
         12,
