@@ -80,7 +80,7 @@ reproduction-publish:
 	cp out/reproduction/results.json out/reproduction/verdicts.json docs/reproduction/
 	cd out/reproduction && grep -oh 'images/[^)]*\.svg' *.md | sort -u | xargs cp --parents -t ../../docs/reproduction
 
-league: build ## run the league whole, in about 30 minutes of two cores, and update docs/league
+league: build ## run the league whole and update docs/league
 	$(BIN) league --out out/league
 	tools/league-publish out/league
 
