@@ -247,7 +247,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         12,
         "receiver = \"delayed\"",
-        "base.toml:12:12: flow[0].receiver = \"delayed\": there is no \"delayed\"; expected one of: ack-every-packet, delayed-ack, quickack-then-delayed, tuned-buffer; did you mean \"delayed-ack\"?",
+        "base.toml:12:12: flow[0].receiver = \"delayed\": there is no \"delayed\"; expected one of: ack-every-packet, delayed-ack, quickack-then-delayed, tuned-buffer, ack-every-ten; did you mean \"delayed-ack\"?",
     ),
     (
         12,
