@@ -169,7 +169,7 @@ fn a_trace_that_stands_in_the_scenario_is_that_of_a_file_with_its_lines() {
     assert_eq!((path.rate, path.buffer), (of_file.rate, of_file.buffer));
     let [own, file] = [path.trace, of_file.trace].map(|trace| trace.expect("a trace"));
     assert_eq!((&own.schedule, &own.sha256), (&file.schedule, &file.sha256));
-    assert_eq!((own.text.as_deref(), file.text), (Some(lines), None));
+    assert_eq!((own.columns.text.as_deref(), file.columns.text), (Some(lines), None));
 }
 
 #[test]

@@ -104,5 +104,5 @@ pub(super) fn bucket(bytes: f64, packet: f64) -> u64 {
 /// A trace that comes from no file.
 pub(super) fn trace(name: &str, schedule: Schedule) -> LinkTrace {
     let (file, schedule) = (name.into(), Arc::new(schedule));
-    LinkTrace { file, text: None, sha256: String::new(), columns: Box::default(), schedule }
+    LinkTrace { file, sha256: String::new(), columns: Box::default(), schedule }
 }

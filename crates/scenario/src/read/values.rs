@@ -28,6 +28,7 @@ pub(crate) fn trace(item: &Item<'_>) -> Result<LinkTrace, Error> {
                 unit: word("unit")?.and_then(RateUnit::of),
                 time: text("time")?,
                 time_unit: word("time_unit")?.and_then(TimeUnit::of),
+                text: None,
             };
             match (table.get("file"), table.get("text")) {
                 (Some(_), Some(text)) => {

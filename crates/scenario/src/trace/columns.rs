@@ -12,6 +12,8 @@ pub struct Columns {
     pub time: Option<String>,
     /// Unit of the time.
     pub time_unit: Option<TimeUnit>,
+    /// Lines of a trace that stands in the scenario itself.
+    pub text: Option<Box<str>>,
 }
 
 impl Columns {

@@ -36,8 +36,6 @@ const MILLISECOND: u64 = 1_000_000;
 pub struct LinkTrace {
     /// Name of the file in the scenario, or of a trace that no file holds.
     pub file: String,
-    /// Lines of a trace that stands in the scenario itself.
-    pub text: Option<Box<str>>,
     /// SHA-256 of the file, in hexadecimal; see [`LinkTrace::opportunities`] for a trace that no file holds.
     pub sha256: String,
     /// Columns of the file that are read.
@@ -81,7 +79,7 @@ impl LinkTrace {
 
     fn of(file: &str, text: &str, schedule: Schedule) -> Self {
         let sha256 = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { file: file.into(), text: None, sha256, columns: Box::default(), schedule: Arc::new(schedule) }
+        Self { file: file.into(), sha256, columns: Box::default(), schedule: Arc::new(schedule) }
     }
 
     /// A trace whose lines stand in the scenario.
@@ -89,8 +87,9 @@ impl LinkTrace {
     /// # Errors
     /// As [`Schedule::parse_columns`]; the lines are counted from the first of `text`.
     pub(crate) fn inline(text: &str, columns: Columns) -> Result<Self, Error> {
-        let trace = Self::parse_columns(text, INLINE, columns)?;
-        Ok(Self { text: Some(text.into()), ..trace })
+        let mut trace = Self::parse_columns(text, INLINE, columns)?;
+        trace.columns.text = Some(text.into());
+        Ok(trace)
     }
 
     /// A trace `name` that no file holds: the delivery opportunities at these ascending times, each of a full packet. After
@@ -136,13 +135,13 @@ impl Own for LinkTrace {
 
     /// The file and its columns, followed by a comment with its hash; or the lines.
     fn toml(&self) -> String {
-        let Columns { column, unit, time, time_unit } = &*self.columns;
-        let file = if self.text.is_none() && self.columns.are_usual() {
+        let Columns { column, unit, time, time_unit, text } = &*self.columns;
+        let file = if self.columns.are_usual() {
             Value::text(&*self.file)
         } else {
             let chosen = [
-                ("file", self.text.is_none().then_some(&*self.file)),
-                ("text", self.text.as_deref()),
+                ("file", text.is_none().then_some(&*self.file)),
+                ("text", text.as_deref()),
                 ("column", column.as_deref()),
                 ("unit", unit.map(|unit| unit.name)),
                 ("time", time.as_deref()),

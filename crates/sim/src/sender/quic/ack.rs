@@ -98,10 +98,10 @@ impl Connection<Quic> {
         let Packet { at, stamp, flight, .. } = *packet;
         let bytes = u64::from(packet.bytes);
         packet.fate = Fate::Delivered;
-        if let Some(sampler) = &mut self.own.sampler {
-            if sampler.on_delivered(&stamp, Nanos(at), number) {
-                self.own.flight = flight;
-            }
+        if let Some(sampler) = &mut self.own.sampler
+            && sampler.on_delivered(&stamp, Nanos(at), number)
+        {
+            self.own.flight = flight;
         }
         if out {
             self.own.in_flight -= bytes;
