@@ -68,9 +68,9 @@ impl Rows {
     /// If a part is missing or cannot be read.
     pub fn read(dataset: &Dataset) -> Result<Self, Error> {
         let columns = dataset.columns(&COLUMNS)?;
-        let count = columns.first().map_or(0, Vec::len);
         let mut blocks: BTreeMap<_, Vec<Row>> = BTreeMap::new();
-        for at in 0..count {
+        let [first, ..] = &columns[..] else { return Ok(Self { blocks }) };
+        for (at, _) in first.iter().enumerate() {
             let row = Row::of(std::array::from_fn(|column| &columns[column][at]));
             blocks.entry((row.cell, row.replication)).or_default().push(row);
         }

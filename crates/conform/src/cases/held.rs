@@ -7,7 +7,8 @@ pub(super) type Held = Result<String, String>;
 macro_rules! hold {
     ($cond:expr $(,)?) => { hold!($cond, "not so: {}", stringify!($cond)) };
     ($cond:expr, $($found:tt)+) => {
-        if !$cond {
+        let kept: bool = $cond;
+        if !kept {
             return Err(format!($($found)+));
         }
     };
