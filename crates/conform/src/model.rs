@@ -1,10 +1,11 @@
 //! Controllers that follow a model of the path, held to recordings of picoquic's connections.
 //!
 //! A recording has the notifications of picoquic's transport to its congestion control, a row each, with the window, the pacing rate and
-//! the state after it. It has not all that the transport told: `docs/conform.md` states what is taken from a row in its place.
+//! the state after it. A recording lacks some values of the transport: `docs/conform.md` states from which columns each is taken.
 
 mod bbr3;
 mod c4;
+mod cubic;
 
 use firstflight_contract::{Ack, Congestion, Control, Entry, Lost, Nanos, Phase, Rate, Trigger};
 
@@ -48,8 +49,8 @@ trait Model: Phase {
         event.window_limited
     }
 
-    /// The bandwidth sample of an ACK, bytes a second, from `computed`, which follows from the rows. The scheme may also be told what
-    /// else the row shows.
+    /// Bandwidth sample of an ACK, bytes a second. `computed` is the one that follows from the rows; the row may show another. A value of
+    /// the transport that the row shows may also be set in the scheme.
     fn sample(&mut self, event: &Event, computed: u64) -> u64;
 }
 
@@ -57,6 +58,7 @@ trait Model: Phase {
 pub(crate) const MODELS: &[Known] = &[
     Known { theirs: "pico-bbr3", ours: "bbr3-picoquic", run: bbr3::run },
     Known { theirs: "pico-c4", ours: "c4", run: c4::run },
+    Known { theirs: "pico-cubic", ours: "cubic-picoquic", run: cubic::run },
 ];
 
 /// A scheme of picoquic, and the model here.
@@ -262,6 +264,7 @@ impl<M: Model> Replay<M> {
             min_rtt: event.min_rtt,
             srtt,
             acked: event.acked,
+            growth: if unused == 0 { event.acked } else { 0 },
             delivered: row.delivered,
             lost,
             in_flight: event.after + event.acked,

@@ -1,6 +1,6 @@
 //! picoquic's BBRv3.
 
-use firstflight_contract::{Ack, Congestion, Control, Entry, Lost, Nanos, Phase, Step};
+use firstflight_contract::Nanos;
 use firstflight_schemes::scheme::{Scheme as _, Value};
 use firstflight_schemes::standalone::bbr3_picoquic::{Bbr3Picoquic, State};
 
@@ -12,36 +12,12 @@ const FIRST_PACKET: f64 = 1252.0;
 /// Seeds that are tried on either side of the computed one.
 const TRIED: u32 = 2_000;
 
-struct Picoquic(Bbr3Picoquic);
-
-impl Phase for Picoquic {
-    fn enter(&mut self, entry: &Entry, control: &mut Control) {
-        self.0.enter(entry, control);
-    }
-
-    fn on_lost(&mut self, lost: &Lost, control: &mut Control) {
-        self.0.on_lost(lost, control);
-    }
-
-    fn on_ack(&mut self, ack: &Ack, control: &mut Control) -> Step {
-        self.0.on_ack(ack, control)
-    }
-
-    fn on_congestion(&mut self, event: &Congestion, control: &mut Control) -> Step {
-        self.0.on_congestion(event, control)
-    }
-
-    fn on_spurious(&mut self) {
-        self.0.on_spurious();
-    }
-}
-
-impl Model for Picoquic {
+impl Model for Bbr3Picoquic {
     const SEES_HANDSHAKE: bool = true;
     const COUNTS_RANGES: bool = true;
 
     fn state(&self) -> &'static str {
-        match self.0.view().state {
+        match self.view().state {
             State::Startup => "startup",
             State::StartupLongRtt => "startup_long_rtt",
             State::StartupResume => "startup_resume",
@@ -64,7 +40,7 @@ impl Model for Picoquic {
 
     /// The recording has the largest bandwidth: no sample is above it, and where it rises, it is the sample.
     fn sample(&mut self, event: &Event, computed: u64) -> u64 {
-        let known = self.0.view().max_bw;
+        let known = self.view().max_bw;
         match event.bandwidth {
             None => computed.min(known),
             Some(largest) if largest > known => largest,
@@ -86,7 +62,7 @@ fn replay(vector: &Vector, seed: u32) -> Result<Replayed, String> {
     if let Some((window, _)) = seed_of(vector) {
         scheme.set("seed_window", Value::Number(window as f64));
     }
-    Replay::new(Picoquic(scheme), Nanos::ZERO).run(vector)
+    Replay::new(scheme, Nanos::ZERO).run(vector)
 }
 
 /// The seed is the clock; where the first probe then begins at another ACK, it is the nearest with which it begins there.

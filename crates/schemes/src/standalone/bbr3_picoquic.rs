@@ -222,7 +222,7 @@ impl Bbr3Picoquic {
         };
         control.ssthresh = u64::MAX;
         self.init_pacing_rate(control);
-        // `BBRSetBdpSeed`: picoquic tells the seed with the first RTT.
+        // `BBRSetBdpSeed`: picoquic sets the seed with the first RTT.
         if entry.why == Why::Connect && self.parameters.seed_window > 0 {
             self.bdp_seed = self.parameters.seed_window;
             self.state = State::StartupResume;

@@ -126,7 +126,7 @@ pub struct C4 {
     packets_in_startup: u32,
     initial_after_jitter: bool,
     seed_rate: u64,
-    /// Why start-up ended, until it was told.
+    /// Reason why start-up ended, until the host has it.
     exit: Option<Exit>,
 
     // Congestion.

@@ -68,7 +68,7 @@ pub struct CubicPicoquic {
     last_lost: u64,
     rtts: RisingRtt,
     peak: PeakRate,
-    /// Why start-up ended, until it was told.
+    /// Reason why start-up ended, until the host has it.
     exit: Option<Exit>,
 }
 
@@ -88,6 +88,16 @@ scheme! {
 }
 
 impl CubicPicoquic {
+    /// Whether the window grows by slow start, and not by the curve; for comparisons with other implementations.
+    pub fn in_slow_start(&self) -> bool {
+        self.slow_start
+    }
+
+    /// Raises the peak rate to one that a transport has measured, bytes a second.
+    pub fn raise_peak(&mut self, rate: u64) {
+        self.peak.rate = self.peak.rate.max(rate);
+    }
+
     /// `cubic_reset`, and the notification of a seed.
     fn begin(&mut self, entry: &Entry, control: &mut Control) {
         *self = Self {
