@@ -73,6 +73,10 @@ fn models_have_the_states_and_windows_of_picoquic() {
             107,
             "initial recovery cruising recovery cruising probing recovery cruising",
         ),
+        // Packets shrink to 1252 bytes after ten losses, and the window with them.
+        ("pico-cubic.S1.csv.gz", Outcome::AsTheModel, 131, "slow_start congestion_avoidance"),
+        // The RTT ends slow start: the first samples are of the handshake.
+        ("pico-cubic.S2.csv.gz", Outcome::AsTheModel, 147, "slow_start congestion_avoidance"),
     ] {
         let verdict = Verdict::of(&Vector::parse(&read(name), name).expect("a vector"));
         assert_eq!(verdict.outcome, outcome, "{verdict:?}");

@@ -16,10 +16,6 @@ pub(crate) const UNLIKE: &[(&str, &str)] = &[
     ),
     ("s2n-bbr2", "s2n-quic's BBR is version 2 of its drafts; no scheme here is"),
     (
-        "pico-cubic",
-        "picoquic's Cubic ends its slow start by a filter of seven round trips of its own; no start-up scheme here does",
-    ),
-    (
         "quicly-jump100",
         "quicly jumps to a window that its caller states, for an idle round trip; jump-start here jumps to the receiver's window",
     ),

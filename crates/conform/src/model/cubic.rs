@@ -14,10 +14,11 @@ impl Model for CubicPicoquic {
         if self.in_slow_start() { "slow_start" } else { "congestion_avoidance" }
     }
 
-    /// picoquic also asks when the sender last had nothing to send, which no column has: in slow start the window grows or stays.
+    /// picoquic asks when the sender last had nothing to send, which no column has. In slow start the window shows it: the window grows or
+    /// stays. On the curve the download of a recording always has more to send.
     fn window_limited(&self, event: &Event) -> Option<bool> {
         let grew = event.cwnd_before.is_some_and(|before| event.answer.cwnd >= before + event.acked);
-        Some(event.window_limited == Some(true) || grew)
+        Some(event.window_limited == Some(true) || grew || !self.in_slow_start())
     }
 
     /// CUBIC takes no sample. The peak rate is a value of picoquic's transport, which begins to measure in the handshake: where the window
@@ -33,7 +34,9 @@ impl Model for CubicPicoquic {
 }
 
 pub(super) fn run(vector: &Vector) -> Result<Replayed, String> {
-    let mut replayed = Replay::new(CubicPicoquic::default(), Nanos::ZERO).run(vector)?;
+    let known = vector.events.first().map_or(Nanos::ZERO, |event| event.min_rtt);
+    let mut replayed = Replay::new(CubicPicoquic::default(), known).run(vector)?;
     replayed.model.taken.push("peak rate: where the window jumps in slow start".to_owned());
+    replayed.model.taken.push("RTT of the handshake: the smallest RTT of the first row".to_owned());
     Ok(replayed)
 }

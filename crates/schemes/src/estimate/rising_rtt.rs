@@ -18,6 +18,12 @@ pub(crate) struct RisingRtt {
 }
 
 impl RisingRtt {
+    /// Samples of the handshake come first.
+    pub(crate) fn begin(&mut self, samples: [u64; 2]) {
+        self.samples[..2].copy_from_slice(&samples);
+        self.place = 2;
+    }
+
     /// Whether the RTT rose; `packet_time` is the time of a packet at the pacing rate.
     pub(crate) fn rises(&mut self, rtt: u64, packet_time: u64, now: u64) -> bool {
         if now <= self.stamp + SAMPLE_GAP {

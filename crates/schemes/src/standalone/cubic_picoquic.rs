@@ -15,7 +15,7 @@ use crate::estimate::rising_rtt::RisingRtt;
 use crate::scheme;
 use firstflight_contract::{
     Ack, Congestion, Control, Entry, Exit, Lost, Nanos, Phase, Rate, Role, Signals, Step, Trigger, Why,
-    mul_div,
+    mul_div, mul_shift,
 };
 
 /// `PICOQUIC_CUBIC_C`, 0.4, in 2^-32.
@@ -55,6 +55,7 @@ pub struct CubicPicoquic {
     start: u64,
     /// `K`, in ticks of the curve.
     k: u64,
+    /// `W_max` and `W_last_max`, 2^-16 packets: the window follows the size of a packet.
     w_max: u64,
     w_last_max: u64,
     /// The window of Reno, 2^-16 bytes.
@@ -118,6 +119,10 @@ impl CubicPicoquic {
         if entry.why == Why::Timeout {
             control.cwnd = CWIN_MINIMUM;
         }
+        // The handshake has two ACKs for a server: of its Initial and of its Handshake packets.
+        if self.srtt > 0 {
+            self.rtts.begin([self.srtt; 2]);
+        }
         let seed = self.parameters.seed_window;
         if seed > 0 && entry.why == Why::Connect {
             control.cwnd = control.cwnd.max(seed);
@@ -130,8 +135,20 @@ impl CubicPicoquic {
 
     /// The window at which start-up ends becomes the plateau.
     fn leave_startup(&mut self, cwnd: u64, exit: Exit) {
-        (self.ssthresh, self.w_max, self.w_last_max, self.w_reno) = (cwnd, cwnd, cwnd, cwnd << 16);
+        (self.ssthresh, self.w_reno) = (cwnd, cwnd << 16);
+        self.w_max = self.packets(cwnd);
+        self.w_last_max = self.w_max;
         self.exit = Some(exit);
+    }
+
+    /// Bytes in 2^-16 packets.
+    fn packets(&self, bytes: u64) -> u64 {
+        mul_div(bytes, 1 << 16, self.mss.max(1))
+    }
+
+    /// `W_max`, bytes.
+    fn plateau(&self) -> u64 {
+        mul_shift(self.w_max, self.mss, 16)
     }
 
     fn scale(&self) -> u64 {
@@ -140,7 +157,7 @@ impl CubicPicoquic {
 
     /// `cubic_enter_avoidance`: K = cubic root (W_max / 8 / C).
     fn enter_avoidance(&mut self, now: u64) {
-        self.k = curve::k(self.w_max / 8, self.scale());
+        self.k = curve::k(self.plateau() / 8, self.scale());
         self.slow_start = false;
         self.start = now;
     }
@@ -148,7 +165,7 @@ impl CubicPicoquic {
     /// `cubic_W_cubic`.
     fn w_cubic(&self, now: u64) -> u64 {
         let t = Nanos::from_micros(now.saturating_sub(self.start));
-        curve::w_cubic(t, self.k, self.w_max, self.scale())
+        curve::w_cubic(t, self.k, self.plateau(), self.scale())
     }
 
     /// `cubic_enter_recovery`.
@@ -157,14 +174,14 @@ impl CubicPicoquic {
             self.exit = Some(exit);
         }
         (self.recovers, self.recovered) = (self.delivered, false);
-        self.w_max = control.cwnd;
+        self.w_max = self.packets(control.cwnd);
         // Fast convergence
         let lower = self.w_max < self.w_last_max;
         self.w_last_max = self.w_max;
         if lower {
             self.w_max -= self.w_max / 8;
         }
-        self.ssthresh = self.w_max - self.w_max / 8;
+        self.ssthresh = self.plateau() - self.plateau() / 8;
         if self.ssthresh < CWIN_MINIMUM {
             (self.slow_start, self.ssthresh, self.start) = (true, u64::MAX, now);
             (self.w_reno, control.cwnd) = (CWIN_MINIMUM << 16, CWIN_MINIMUM);
