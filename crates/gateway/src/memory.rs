@@ -50,7 +50,7 @@ impl Paths {
     /// Takes a connection: one that was reported live before goes on.
     pub(crate) fn report(&mut self, connection: &Connection) {
         let at = self.now(connection.at);
-        let Connection { peer, age, mss, cwnd, ssthresh, srtt, .. } = *connection;
+        let Connection { peer, age, mss, cwnd, ssthresh, srtt, min_rtt, .. } = *connection;
         if mss == 0 || cwnd == 0 {
             return;
         }
@@ -61,7 +61,7 @@ impl Paths {
         let bytes = |segments: u32| u64::from(segments) * u64::from(mss);
         let ssthresh = ssthresh.map_or(u64::MAX, bytes);
         let cwnd = bytes(cwnd);
-        let sample = Sample { now: at, cwnd, ssthresh, srtt, avoiding: cwnd >= ssthresh };
+        let sample = Sample { now: at, cwnd, ssthresh, srtt, min_rtt, avoiding: cwnd >= ssthresh };
         let handle = self.live.remove(&key).or_else(|| {
             let rtt = connection.handshake_rtt;
             let transfer = Transfer { now: at, destination, rtt, bytes: u64::MAX, mss };

@@ -23,7 +23,7 @@ use crate::stamp::Stamp;
 use crate::table::Table;
 
 /// Version of the format. It changes with every change of a saved type.
-pub const STATE_VERSION: u32 = 4;
+pub const STATE_VERSION: u32 = 5;
 
 const MAGIC: &[u8; 4] = b"FFGW";
 /// Bytes before the contents.

@@ -36,7 +36,7 @@ fn peer(n: u32) -> IpAddr {
 }
 
 fn sample(now: Nanos, packets: u64) -> Sample {
-    Sample { now, cwnd: packets * MSS, ssthresh: 20 * MSS, srtt: RTT, avoiding: packets >= 20 }
+    Sample { now, cwnd: packets * MSS, ssthresh: 20 * MSS, srtt: RTT, min_rtt: RTT, avoiding: packets >= 20 }
 }
 
 fn transfer(now: Nanos, peer: IpAddr) -> Transfer {

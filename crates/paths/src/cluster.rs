@@ -85,6 +85,7 @@ impl Cluster {
             cwnd,
             ssthresh: first.ssthresh,
             srtt: first.srtt,
+            min_rtt: first.min_rtt,
             // ns-2's TcpAgent::reset(): half the initial window.
             awnd: cwnd as f64 / 2.0,
             drops: Intervals::default(),
@@ -107,6 +108,7 @@ impl Cluster {
             }
             connection.ssthresh = sample.ssthresh;
             connection.srtt = sample.srtt;
+            connection.min_rtt = sample.min_rtt;
             connection.seen = sample.now;
         }
     }
@@ -123,8 +125,12 @@ impl Cluster {
             self.settings.drops.unwrap_or_else(|| (&miss::Parameters::default()).into());
         connection.drops.note(now, theta);
         connection.lossy = true;
+        let (destination, opened) = (connection.destination, connection.opened);
         if bursts == Bursts::Connection || !burst(&self.drops) {
             self.drops.note(now, lambda);
+        }
+        if !avoiding {
+            self.recent.overrun(destination, opened);
         }
         // SPAND: one segment less than the window at which congestion avoidance met a loss.
         if avoiding {
@@ -147,8 +153,8 @@ impl Cluster {
         self.sample_until(now);
         self.done(key, now);
         if let Some(connection) = self.roster.remove(key) {
-            let Connection { destination, cwnd, ssthresh, srtt, .. } = connection;
-            let closed = Closed { destination, at: now, cwnd, ssthresh, srtt };
+            let Connection { destination, cwnd, ssthresh, srtt, min_rtt, .. } = connection;
+            let closed = Closed { destination, at: now, cwnd, ssthresh, srtt, min_rtt, overrun: false };
             self.recent.note(closed, self.settings.destinations);
         }
     }

@@ -79,6 +79,8 @@ pub struct Sample {
     pub ssthresh: u64,
     /// Smoothed RTT; zero if unknown.
     pub srtt: Nanos,
+    /// Smallest RTT of the connection; zero if unknown.
+    pub min_rtt: Nanos,
     /// Whether the connection is in congestion avoidance (the AIMD phase) rather than slow start.
     pub avoiding: bool,
 }

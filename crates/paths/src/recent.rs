@@ -21,6 +21,11 @@ pub struct Closed {
     /// Last smoothed RTT; zero if unknown.
     #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
     pub srtt: Nanos,
+    /// Smallest RTT; zero if unknown.
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
+    pub min_rtt: Nanos,
+    /// Whether a later connection to the destination had a loss in its slow start.
+    pub overrun: bool,
 }
 
 /// The most recent destinations; the oldest one is replaced.
@@ -47,6 +52,13 @@ impl Recent {
         }
     }
 
+    /// A connection to the destination that was opened at this time had a loss in its slow start.
+    pub(crate) fn overrun(&mut self, destination: Destination, opened: Nanos) {
+        for closed in self.closed.iter_mut().filter(|closed| closed.destination == destination) {
+            closed.overrun |= closed.at <= opened;
+        }
+    }
+
     pub(crate) fn forget(&mut self) {
         self.closed.clear();
     }
@@ -67,7 +79,15 @@ mod tests {
 
     fn closed(destination: u128, at: u64) -> Closed {
         let at = Nanos::from_secs(at);
-        Closed { destination: Destination(destination), at, cwnd: 1, ssthresh: 2, srtt: Nanos(3) }
+        Closed {
+            destination: Destination(destination),
+            at,
+            cwnd: 1,
+            ssthresh: 2,
+            srtt: Nanos(3),
+            min_rtt: Nanos(2),
+            overrun: false,
+        }
     }
 
     #[test]

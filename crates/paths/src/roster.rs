@@ -38,6 +38,9 @@ pub struct Connection {
     /// Smoothed RTT; zero if unknown.
     #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
     pub srtt: Nanos,
+    /// Smallest RTT; zero if unknown.
+    #[cfg_attr(feature = "serde", serde(with = "crate::saved::nanos"))]
+    pub min_rtt: Nanos,
     /// Moving average of the window, bytes: `awnd` of ns-2.
     pub awnd: f64,
     /// Drop events of this connection.

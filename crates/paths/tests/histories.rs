@@ -1,7 +1,7 @@
 //! State that outlives connections: cached values, sampled averages, SPAND's reports.
 
 use crate::common::{MSS, RTT, at, open, plan, policy, sample, transfer};
-use firstflight_contract::Plan;
+use firstflight_contract::{Nanos, Plan};
 use firstflight_paths::{Cluster, Destination, Policy, Sample, Transfer};
 use firstflight_schemes::scheme::Value;
 
@@ -53,6 +53,35 @@ fn temporal_sharing_uses_the_final_state_of_the_last_connection_to_the_destinati
     let expected = Plan { cwnd: 20_000, ssthresh: 16_000, rtt: RTT, age: at(3.0), samples: 1 };
     assert_eq!(plan(&temporal, &cluster, 5.0), expected);
     assert_eq!(temporal.plan(&cluster, &to(2, 5.0)), Plan::default());
+}
+
+#[test]
+fn careful_resume_plans_the_smallest_rtt_until_a_later_connection_overruns_the_path() {
+    let careful = policy("careful-resume", &[]);
+    let temporal = policy("cached", &[("sharing", Value::Choice(1))]);
+    let settings = Policy::settings_for([&careful, &temporal]).expect("the settings agree");
+    let mut cluster = Cluster::new(settings);
+    let least = Nanos::from_millis(60);
+    let leave = |cluster: &mut Cluster, seconds: f64| {
+        let key = open(cluster, seconds, 10, false);
+        cluster.observe(key, &Sample { min_rtt: least, ..sample(seconds + 1.0, 50, true) });
+        cluster.close(key, at(seconds + 1.0));
+    };
+    leave(&mut cluster, 0.0);
+    let saved = |age: f64| Plan { cwnd: 50_000, ssthresh: 0, rtt: least, age: at(age), samples: 1 };
+    assert_eq!(plan(&careful, &cluster, 2.0), saved(1.0));
+    // A loss in congestion avoidance says nothing of the saved window, a loss in slow start does.
+    let later = open(&mut cluster, 3.0, 10, true);
+    cluster.lost(later, at(4.0), 20_000);
+    assert_eq!(plan(&careful, &cluster, 5.0), saved(4.0));
+    cluster.observe(later, &sample(5.0, 10, false));
+    cluster.lost(later, at(6.0), 20_000);
+    cluster.observe(later, &sample(7.0, 45, true));
+    assert_eq!(plan(&careful, &cluster, 8.0), Plan::default());
+    // The window that an earlier connection left still counts for the cache, and the next one to be left for both.
+    assert_eq!(plan(&temporal, &cluster, 8.0).cwnd, 50_000);
+    leave(&mut cluster, 9.0);
+    assert_eq!(plan(&careful, &cluster, 11.0), saved(1.0));
 }
 
 #[test]

@@ -110,6 +110,7 @@ fn run(ops: &[(u64, Op)]) -> Result<Vec<String>, TestCaseError> {
             cwnd: packets * MSS,
             ssthresh: packets * MSS / 2,
             srtt: RTT,
+            min_rtt: RTT,
             avoiding,
         };
         let transfer = Transfer {

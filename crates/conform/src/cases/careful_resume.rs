@@ -10,11 +10,13 @@ use super::{Case, Run};
 
 const MSS: u64 = 1000;
 const RTT: Nanos = Nanos::from_millis(100);
+/// Smallest round trip of every connection.
+const LEAST_RTT: Nanos = Nanos::from_millis(80);
 /// The window that is saved: half of it is a jump to 100 segments.
 const SAVED: u64 = 200;
 
-/// A controller from outside is told none.
-const UNSEEN: &str = "the protocol tells no saved window";
+/// Reason why a case is not observable: the protocol has no line for a saved window.
+const UNSEEN: &str = "the protocol has no saved window";
 
 const fn case(name: &'static str, section: &'static str, sentence: &'static str, held: fn() -> Held) -> Case {
     Case { name, source: section, sentence, run: Run::Here { held, unseen: UNSEEN } }
@@ -101,7 +103,8 @@ fn transfer(destination: u8, now: u64) -> Transfer {
 }
 
 fn sample(now: u64, segments: u64, srtt: Nanos, avoiding: bool) -> Sample {
-    Sample { now: Nanos::from_secs(now), cwnd: segments * MSS, ssthresh: u64::MAX, srtt, avoiding }
+    let min_rtt = srtt.min(LEAST_RTT);
+    Sample { now: Nanos::from_secs(now), cwnd: segments * MSS, ssthresh: u64::MAX, srtt, min_rtt, avoiding }
 }
 
 /// The rule of plans, and a cluster whose last connection to destination 7 left this window after a second.
@@ -109,7 +112,7 @@ fn left(segments: u64) -> Result<(Policy, Cluster), String> {
     let policy = Policy::new("careful-resume", &[]).map_err(|error| error.to_string())?;
     let settings = Policy::settings_for([&policy]).map_err(|error| format!("{error:?}"))?;
     let mut cluster = Cluster::new(settings);
-    let key = cluster.open(&transfer(7, 0), &sample(0, 10, Nanos::from_millis(80), false));
+    let key = cluster.open(&transfer(7, 0), &sample(0, 10, LEAST_RTT, false));
     cluster.observe(key, &sample(1, segments, RTT, true));
     cluster.close(key, Nanos::from_secs(1));
     Ok((policy, cluster))
@@ -129,7 +132,7 @@ fn saved_values() -> Held {
     let plan = policy.plan(&cluster, &transfer(7, 601));
     let (window, rtt) = (plan.cwnd / MSS, plan.rtt.0 / 1_000_000);
     hold!(
-        plan.rtt == Nanos::from_millis(80),
+        plan.rtt == LEAST_RTT,
         "{window} segments for 600 s, with {rtt} ms; the round trips were 80 and 100 ms"
     );
     Ok(format!("{window} segments, {rtt} ms"))

@@ -19,7 +19,7 @@ pub(crate) fn transfer(seconds: f64) -> Transfer {
 }
 
 pub(crate) fn sample(seconds: f64, packets: u64, avoiding: bool) -> Sample {
-    Sample { now: at(seconds), cwnd: packets * MSS, ssthresh: 16 * MSS, srtt: RTT, avoiding }
+    Sample { now: at(seconds), cwnd: packets * MSS, ssthresh: 16 * MSS, srtt: RTT, min_rtt: RTT, avoiding }
 }
 
 /// Opens a connection with this window in this phase.

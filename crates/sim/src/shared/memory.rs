@@ -93,6 +93,7 @@ impl Memory {
             cwnd: control.cwnd,
             ssthresh: control.ssthresh,
             srtt: Nanos(sender.rto.srtt()),
+            min_rtt: Nanos(sender.known_min_rtt()),
             avoiding: sender.chain.in_avoidance() && control.cwnd >= control.ssthresh,
         };
         let key = match member.life {

@@ -91,7 +91,7 @@ fn a_single_loss_reduces_nothing_and_three_in_a_row_do() {
     }
     connection.lose(102);
     // The last plateau is infinite at first: the new one is 7/8 of the window, and the curve begins at 7/8 of that.
-    assert_eq!(connection.scheme.w_max, 126_000);
+    assert_eq!(connection.scheme.plateau(), 126_000);
     assert!(connection.control.cwnd.abs_diff(110_250) <= 8, "{}", connection.control.cwnd);
     // K = cubic root (87.5 / 8 / 0.4) = 3.01268 s: half a second before it the curve is 0.4 x 0.125 packets below, and 1 s behind it 0.4 above.
     for (at, window) in [(2_512_680, 125_928), (4_012_680, 126_576)] {
@@ -113,12 +113,12 @@ fn fast_convergence_lowers_the_plateau_of_a_window_below_the_last_one() {
     let _ = connection.ack(0, 40 * MS, 0);
     connection.control.cwnd = 126_000;
     connection.lose(103);
-    assert_eq!(connection.scheme.w_max, 110_250);
+    assert_eq!(connection.scheme.plateau(), 110_250);
     assert!(connection.control.cwnd.abs_diff(96_469) <= 8, "{}", connection.control.cwnd);
     let _ = connection.ack(0, 40 * MS, 0);
     connection.control.cwnd = 150_000;
     connection.lose(104);
-    assert_eq!(connection.scheme.w_max, 150_000);
+    assert_eq!(connection.scheme.plateau(), 150_000);
 }
 
 #[test]
