@@ -208,6 +208,29 @@ impl<'a> Item<'a> {
         self.source.position(self.node.span.start).map(|(line, _)| line as u32)
     }
 
+    /// The error that line `line` of this text, from 1, has this problem: at its line of the file if the text stands there line by line,
+    /// else at the value.
+    pub fn fail_in_line(&self, line: usize, problem: &Problem) -> Error {
+        let error = self.invalid(format!("line {line} of the text: {problem}")).with_value(None);
+        match self.line_of_text(line) {
+            Some(of_file) => error.in_file(self.source.file, Some((of_file, 1))),
+            None => error,
+        }
+    }
+
+    /// Line of the file, from 1, in which line `line` of this text stands.
+    fn line_of_text(&self, line: usize) -> Option<usize> {
+        let written = self.source.text?.get(self.node.span.clone())?;
+        let quotes = ["\"\"\"", "'''"].into_iter().find(|quotes| written.starts_with(quotes))?;
+        let inner = written.strip_prefix(quotes)?.strip_suffix(quotes)?;
+        // A line break behind the quotes is no part of the text.
+        let leading = usize::from(inner.starts_with('\n') || inner.starts_with("\r\n"));
+        let own = self.value().as_str()?.lines().nth(line - 1)?;
+        (inner.lines().nth(leading + line - 1)? == own)
+            .then(|| self.source.position(self.node.span.start).map(|(first, _)| first + leading + line - 1))
+            .flatten()
+    }
+
     /// An error about this value.
     pub fn fail(&self, problem: Problem) -> Error {
         let near = match (&problem, self.value().as_str()) {

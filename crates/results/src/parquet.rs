@@ -22,23 +22,21 @@ use crate::{Column, Kind, Table, Value};
 
 /// Reason why a Parquet file could not be written or read.
 #[derive(Debug)]
-pub struct ParquetError(Source);
+pub struct ParquetError {
+    /// `written` or `read`.
+    failed: &'static str,
+    source: Source,
+}
 
 impl fmt::Display for ParquetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Parquet: {}", self.0)
+        write!(f, "the Parquet file could not be {}: {}", self.failed, self.source)
     }
 }
 
 impl std::error::Error for ParquetError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0)
-    }
-}
-
-impl From<Source> for ParquetError {
-    fn from(source: Source) -> Self {
-        Self(source)
+        Some(&self.source)
     }
 }
 
@@ -53,6 +51,15 @@ pub fn write(
     metadata: Vec<(String, String)>,
     out: &mut (dyn Write + Send),
 ) -> Result<(), ParquetError> {
+    write_table(table, version, metadata, out).map_err(|source| ParquetError { failed: "written", source })
+}
+
+fn write_table(
+    table: &Table,
+    version: &str,
+    metadata: Vec<(String, String)>,
+    out: &mut (dyn Write + Send),
+) -> Result<(), Source> {
     let metadata = metadata.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
     let properties = WriterProperties::builder()
         .set_created_by(format!("firstflight {version}"))
@@ -68,24 +75,33 @@ pub fn write(
     Ok(())
 }
 
-/// Values of the named columns of a file that [`write()`] made, column by column in the order of the names. Lists are not read.
+/// Values of the named columns of a file that [`write()`] made, column by column in the order of the names. No other column is read,
+/// and lists are not.
 ///
 /// # Errors
 /// [`ParquetError`] if the file is no Parquet file, or lacks a column.
 pub fn read(file: File, names: &[&str]) -> Result<Vec<Vec<Value>>, ParquetError> {
+    read_columns(file, names).map_err(|source| ParquetError { failed: "read", source })
+}
+
+fn read_columns(file: File, names: &[&str]) -> Result<Vec<Vec<Value>>, Source> {
     let reader = SerializedFileReader::new(file)?;
+    let schema = reader.metadata().file_metadata().schema();
+    let wanted: Vec<_> =
+        schema.get_fields().iter().filter(|field| names.contains(&field.name())).cloned().collect();
+    let place = |name: &&str| {
+        let found = wanted.iter().position(|field| field.name() == *name);
+        found.ok_or_else(|| Source::General(format!("there is no column {name}")))
+    };
+    let places = names.iter().map(place).collect::<Result<Vec<_>, _>>()?;
     let mut columns: Vec<Vec<Value>> = vec![vec![]; names.len()];
-    let mut places: Option<Vec<usize>> = None;
-    for row in reader.get_row_iter(None)? {
+    if places.is_empty() {
+        return Ok(columns);
+    }
+    let projection = Type::group_type_builder(schema.name()).with_fields(wanted).build()?;
+    for row in reader.get_row_iter(Some(projection))? {
         let fields: Vec<(String, Field)> = row?.into_columns();
-        let place = |name: &&str| {
-            let found = fields.iter().position(|(field, _)| field == name);
-            found.ok_or_else(|| Source::General(format!("there is no column {name}")))
-        };
-        if places.is_none() {
-            places = Some(names.iter().map(place).collect::<Result<_, _>>()?);
-        }
-        for (column, &place) in columns.iter_mut().zip(places.iter().flatten()) {
+        for (column, &place) in columns.iter_mut().zip(&places) {
             column.push(match &fields[place].1 {
                 Field::Bool(value) => Value::Bool(*value),
                 Field::ULong(value) => Value::Unsigned(*value),

@@ -229,3 +229,19 @@ fn a_table_without_rows_keeps_its_columns_in_every_format() {
     assert_eq!(read(&empty, "empty").metadata().file_metadata().num_rows(), 0);
     assert_eq!(arrow::record_batch(&empty).expect("a batch").num_rows(), 0);
 }
+
+#[test]
+fn named_columns_are_read_in_the_order_of_the_names_and_a_missing_one_is_refused() {
+    let table = &tables()[1];
+    let place = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("named-columns.parquet");
+    let mut bytes = vec![];
+    parquet::write(table, "0.0.0", vec![], &mut bytes).expect("memory takes everything");
+    std::fs::write(&place, bytes).expect("the test folder is writable");
+    let open = || std::fs::File::open(&place).expect("written");
+    let names = ["exit_lost_before_exit_packets", "run"];
+    let read = parquet::read(open(), &names).expect("its own file");
+    assert_eq!(read, names.map(|name| column(table, name).to_vec()));
+    assert_eq!(parquet::read(open(), &[]).expect("its own file"), Vec::<Vec<Value>>::new());
+    let error = parquet::read(open(), &["run", "runs"]).expect_err("no such column").to_string();
+    assert_eq!(error, "the Parquet file could not be read: Parquet error: there is no column runs");
+}

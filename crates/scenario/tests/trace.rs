@@ -178,8 +178,19 @@ fn a_trace_in_the_scenario_is_refused_by_its_line_or_beside_a_file() {
         let text = SCENARIO.replace("\"up.trace\"", trace);
         parse(&text, "run.toml").expect_err("no trace").to_string()
     };
+    let at = SCENARIO.lines().position(|line| line.contains("up.trace")).expect("a trace") + 1;
+    let of_line =
+        "path.trace.text: line 2 of the text: \"1,-3\" is not such a pair; expected seconds and Mbit/s";
     let error = refused("{ text = \"0,10\\n1,-3\\n\" }");
-    assert!(error.starts_with("trace.text:2:"), "{error}");
+    assert!(error.starts_with(&format!("run.toml:{at}:")) && error.contains(of_line), "{error}");
+    // A text of several lines is named by the line of the file.
+    let error = refused("{ text = \"\"\"\n0,10\n1,-3\n\"\"\" }");
+    assert!(error.starts_with(&format!("run.toml:{}:1: {of_line}", at + 2)), "{error}");
+    let error = refused("{ text = '''0,10\n1,-3\n''' }");
+    assert!(error.starts_with(&format!("run.toml:{}:1: {of_line}", at + 1)), "{error}");
+    // A line that continues in the next one of the file has no line of its own.
+    let error = refused("{ text = \"\"\"0,10\n1,\\\n-3\n\"\"\" }");
+    assert!(error.starts_with(&format!("run.toml:{at}:")) && error.contains(of_line), "{error}");
     let error = refused("{ text = \"0,10\\n\", file = \"up.trace\" }");
     assert!(error.contains("the trace is given twice; expected only one of file and text"), "{error}");
 }

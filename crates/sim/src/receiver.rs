@@ -248,7 +248,8 @@ impl Receiver {
             && flags & packet::PUSH_SYN == 0
             && self.quick_left == 0
             && !(self.attentive && self.answers_at_once());
-        if waits {
+        // The timer runs from the first of several segments that wait.
+        if waits && self.unacked <= 1 {
             self.due = self.awake_at.max(now + self.policy.timer);
         }
         waits

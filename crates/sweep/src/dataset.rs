@@ -210,7 +210,8 @@ impl Dataset {
             let mut whole = finished.iter().filter(|path| matches!(self.check(part, path), Ok(Ok(_))));
             let path = whole.next().ok_or_else(|| failed(&"the part is missing"))?;
             let file = File::open(path).map_err(|error| failed(&error))?;
-            let read = parquet::read(file, names).map_err(|error| failed(&error))?;
+            let read = parquet::read(file, names)
+                .map_err(|error| wrong(path.display().to_string(), error.to_string()))?;
             for (column, values) in all.iter_mut().zip(read) {
                 column.extend(values);
             }
@@ -309,7 +310,7 @@ impl Dataset {
         ];
         let about = about.map(|(key, value)| (key.to_owned(), value)).into();
         parquet::write(table, env!("CARGO_PKG_VERSION"), about, &mut bytes)
-            .map_err(|error| failed(&error))?;
+            .map_err(|error| wrong(&place, error.to_string()))?;
         fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
         let path = folder.join(format!("{}-{}.parquet", self.key(part), sum_of(&bytes)));
         write_whole(&path, &bytes).map_err(|error| failed(&error))?;

@@ -54,17 +54,17 @@ fn refused(text: &str) -> String {
     checked.expect_err("refused").to_string()
 }
 
-fn part(plan: &Plan, part: u64, threads: usize) -> Table {
+pub(crate) fn part(plan: &Plan, part: u64, threads: usize) -> Table {
     let made = plan.part(part, &Simulator, &totals(4_000_000_000), threads, &Silent);
     made.unwrap_or_else(|halt| panic!("{halt:?}"))
 }
 
-fn column<'a>(table: &'a Table, name: &str) -> &'a [Value] {
+pub(crate) fn column<'a>(table: &'a Table, name: &str) -> &'a [Value] {
     let at = table.columns.iter().position(|column| column.name == name);
     &table.values[at.unwrap_or_else(|| panic!("there is no column {name}"))]
 }
 
-fn numbers(table: &Table, name: &str) -> Vec<f64> {
+pub(crate) fn numbers(table: &Table, name: &str) -> Vec<f64> {
     let number = |value: &Value| match value {
         Value::Real(number) => *number,
         Value::Unsigned(number) => *number as f64,

@@ -38,25 +38,23 @@ fn class(league: &League, start: &str) -> usize {
 pub(super) fn standing(league: &League, results: &Results) -> Ratios {
     let rows = results.standings.iter();
     let rows = rows.map(|it| row(&it.start, class(league, &it.start), Some(it.ratio))).collect();
-    Ratios {
-        title: format!("Time of a transfer over that of {}", results.reference),
-        notes: vec![format!("League {}: mean of the ranked scenarios, with 95 % intervals", results.league)],
-        classes: classes(),
-        groups: vec![(String::new(), rows)],
-        axis: format!("time over that of {}", results.reference),
-        ends: [0.25, 4.0],
-        left: 150,
-        crosses: None,
-    }
+    let notes = vec![format!("League {}: mean of the ranked scenarios, with 95 % intervals", results.league)];
+    ratios(results, format!("Time of a transfer over that of {}", results.reference), notes, rows)
 }
 
 /// The time of a start on every scenario.
 pub(super) fn start(league: &League, results: &Results, name: &str) -> Ratios {
     let own = results.outcomes.iter().filter(|it| it.start == name && it.ratio.is_some());
     let rows = own.map(|it| row(&it.scenario, class(league, &it.start), it.ratio)).collect();
+    let title = format!("{}: time over that of {}", league.starts[name].title, results.reference);
+    ratios(results, title, vec![], rows)
+}
+
+/// The picture of these rows, with the legend and the axis of the league.
+fn ratios(results: &Results, title: String, notes: Vec<String>, rows: Vec<Row>) -> Ratios {
     Ratios {
-        title: format!("{}: time over that of {}", league.starts[name].title, results.reference),
-        notes: vec![],
+        title,
+        notes,
         classes: classes(),
         groups: vec![(String::new(), rows)],
         axis: format!("time over that of {}", results.reference),

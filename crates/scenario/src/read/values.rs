@@ -36,7 +36,9 @@ pub(crate) fn trace(item: &Item<'_>) -> Result<LinkTrace, Error> {
                         .invalid("the trace is given twice")
                         .expecting("only one of file and text"));
                 }
-                (None, Some(text)) => return LinkTrace::inline(text.text()?, columns),
+                (None, Some(text)) => {
+                    return LinkTrace::inline(text.text()?, columns).map_err(|error| in_text(&text, &error));
+                }
                 _ => (table.need("file")?.text()?, columns),
             }
         }
@@ -45,6 +47,16 @@ pub(crate) fn trace(item: &Item<'_>) -> Result<LinkTrace, Error> {
         // A file that cannot be read has no place in it.
         if error.place.file.is_empty() { item.fail(error.problem.clone()) } else { error }
     })
+}
+
+/// An error of a trace's line, at the text in which the line stands.
+fn in_text(text: &Item<'_>, error: &Error) -> Error {
+    let line = error.place.position.map_or(1, |(line, _)| line);
+    let placed = text.fail_in_line(line, &error.problem).near(error.nearest.as_deref());
+    match &error.expected {
+        Some(expected) => placed.expecting(expected),
+        None => placed,
+    }
 }
 
 /// The text of the file that the value names, and the name of the file in errors.
