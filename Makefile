@@ -84,7 +84,7 @@ league: build ## run the league whole and update docs/league
 	$(BIN) league --out out/league
 	tools/league-publish out/league
 
-# For changes of texts that do not change results, and for new starts whose runs alone are made.
+# Runs nothing: the pages are made again from the results that stand, after a change of their texts.
 league-pages: build ## update the pages of docs/league from its results.json
 	$(BIN) league --results docs/league/results.json --out out/league-pages
 	tools/league-publish out/league-pages docs/league/results.json

@@ -1,6 +1,5 @@
 //! `firstflight league`: the standing of all starts on one set of scenarios.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,7 +7,8 @@ use firstflight::Simulator;
 use firstflight_document::file::read_text;
 use firstflight_document::{Error, Problem, nearest, quoted};
 use firstflight_league::grid::text;
-use firstflight_league::{League, Results, Settings, run};
+use firstflight_league::{League, NO_RANKS, Results, Settings, run};
+use firstflight_report::Folder;
 use firstflight_report::league::{PAGES, pages};
 use firstflight_sweep::totals;
 
@@ -20,6 +20,9 @@ use crate::memory::Memory;
 use crate::output::{complain, json_line, print, show};
 use crate::progress::Bar;
 use crate::table::{Align, table};
+
+/// No file of results is longer, bytes: that of the whole league has about one mebibyte.
+const LONGEST_RESULTS: u64 = 64 << 20;
 
 /// Compare all starts on the scenarios of the league
 ///
@@ -33,6 +36,7 @@ Examples:
   firstflight league --quick
   firstflight league --quick --start search,rapid-start --scenario depth,beside-cubic
   firstflight league --league my-league --start my-start
+  firstflight league --scenarios my-scenarios --scenario my-trace
   firstflight league --grids grids
   firstflight league --json | jq '.standings[] | {start, rank}'
   firstflight league --results docs/league/results.json
@@ -51,11 +55,14 @@ pub(crate) struct Options {
     /// Read the league from this folder instead of the built-in one
     #[arg(long, value_name = "DIR")]
     league: Option<PathBuf>,
+    /// Add the scenarios in this folder, its files NAME.toml; a trace that they name is looked for from the folder
+    #[arg(long, value_name = "DIR")]
+    scenarios: Option<PathBuf>,
     /// Write the grids of all pairs into this folder, for `firstflight sweep` on other executors; run nothing
     #[arg(long, value_name = "DIR", conflicts_with = "results")]
     grids: Option<PathBuf>,
     /// Print the results in this results.json and write its pages, without running anything
-    #[arg(long, value_name = "FILE", conflicts_with = "quick")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "start", "scenario", "threads"])]
     results: Option<PathBuf>,
     /// Most threads of this process [default: one for each core]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<usize>(1..=4096))]
@@ -75,12 +82,16 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         Some(folder) => League::open(folder),
         None => League::built_in(),
     }?;
+    if let Some(folder) = &options.scenarios {
+        league.add_scenarios(folder)?;
+    }
     select(&mut league, options)?;
     let default = if options.quick { "out/league-quick" } else { "out/league" };
     let out = options.out.clone().unwrap_or_else(|| default.into());
     if let Some(folder) = &options.grids {
         return write_grids(&league, folder, &out, options.quick);
     }
+    let mut files = Folder::open(&out)?;
     let results = match &options.results {
         Some(file) => read(file)?,
         None => {
@@ -104,13 +115,15 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
                 return Err(Failure::Unmet);
             };
             let results = results.rounded();
-            write(&out.join("results.json"), &json_line(&results))?;
+            let json = json_line(&results);
+            files.stage("results.json", |file| file.write_all(json.as_bytes()))?;
             results
         }
     };
     for (name, text) in pages(&league, &results).map_err(|why| wrong_at("results", why))? {
-        write(&out.join(PAGES).join(name), &text)?;
+        files.stage(&format!("{PAGES}/{name}"), |file| file.write_all(text.as_bytes()))?;
     }
+    files.commit()?;
     if options.json { print(&json_line(&results)) } else { show(&summary(&league, &results, &out)) }
 }
 
@@ -140,14 +153,14 @@ fn select(league: &mut League, options: &Options) -> Result<(), Failure> {
 }
 
 fn write_grids(league: &League, folder: &Path, out: &Path, quick: bool) -> Result<(), Failure> {
-    let mut count = 0;
+    let mut files = Folder::open(folder)?;
     for (name, scenario) in &league.scenarios {
         for (start_name, start) in league.starts.iter().filter(|(_, start)| start.runs_on(name)) {
             let grid = text(league, (name, scenario), start, quick)?;
-            write(&folder.join(name).join(format!("{start_name}.toml")), &grid)?;
-            count += 1;
+            files.stage(&format!("{name}/{start_name}.toml"), |file| file.write_all(grid.as_bytes()))?;
         }
     }
+    let count = files.commit()?.len();
     let runs = out.join("runs");
     show(&format!(
         "{count} grids in {}. Run each with any executor, for example:\n  firstflight sweep {}/SCENARIO/START.toml --out \
@@ -162,21 +175,11 @@ fn write_grids(league: &League, folder: &Path, out: &Path, quick: bool) -> Resul
 fn read(path: &Path) -> Result<Results, Error> {
     let file = path.display().to_string();
     let unreadable = |why| Error::new(Problem::Unreadable(why)).in_file(&file, None);
-    let text = read_text(path, 64 << 20).map_err(unreadable)?;
+    let text = read_text(path, LONGEST_RESULTS).map_err(unreadable)?;
     serde_json::from_str(&text).map_err(|error| {
         Error::invalid(format!("not the results of a league: {error}"))
             .in_file(&file, Some((error.line(), error.column())))
     })
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed =
-        |error: std::io::Error| wrong_at(path.display().to_string(), format!("cannot be written: {error}"));
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
-    fs::write(path, text).map_err(failed)?;
-    Ok(())
 }
 
 fn summary(league: &League, results: &Results, out: &Path) -> String {
@@ -210,13 +213,13 @@ fn summary(league: &League, results: &Results, out: &Path) -> String {
         ("displaced", Align::Right),
     ];
     let quick = if results.quick { ", quick" } else { "" };
+    let standing = if rows.is_empty() { format!("{NO_RANKS}\n") } else { table(columns, &rows) };
     format!(
-        "League {}{quick}: {} starts on {} scenarios. Times are over those of `{}`.\n\n{}\nPages: {}\n",
+        "League {}{quick}: {} starts on {} scenarios. Times are over those of `{}`.\n\n{standing}\nPages: {}\n",
         results.league,
         results.standings.len(),
         league.scenarios.len(),
         results.reference,
-        table(columns, &rows),
         out.join(PAGES).join("README.md").display()
     )
 }

@@ -5,6 +5,7 @@ use firstflight_sweep::Grid;
 use toml::{Table, Value};
 
 use crate::library::{League, Scenario, Start};
+use crate::trace::place_trace;
 
 /// Name of the flow that gets the start.
 pub const TRANSFER: &str = "transfer";
@@ -31,16 +32,11 @@ pub fn text(
     let title = format!("{}: {}", scenario.title, start.title);
     grid.insert("title".into(), title.into());
     grid.insert("flow".into(), TRANSFER.into());
+    place_trace(&mut grid, |file| {
+        league.traces.get(file).cloned().ok_or_else(|| wrong(format!("there is no traces/{file}")))
+    })?;
     let base = grid.get_mut("base").and_then(Value::as_table_mut);
     let base = base.ok_or_else(|| wrong("there is no table [grid.base]".into()))?;
-    if let Some(trace) =
-        base.get_mut("path").and_then(|path| path.get_mut("trace")).and_then(Value::as_table_mut)
-        && let Some(Value::String(file)) = trace.remove("file")
-    {
-        let text = league.traces.get(&file);
-        let text = text.ok_or_else(|| wrong(format!("there is no traces/{file}")))?;
-        trace.insert("text".into(), text.as_str().into());
-    }
     let first = scenario.grid.get("sizes").and_then(Value::as_array).and_then(|sizes| sizes.first());
     let flows = base.get_mut("flow").and_then(Value::as_array_mut).map_or(&mut [][..], Vec::as_mut_slice);
     for wanted in [TRANSFER].into_iter().chain(scenario.also.iter().map(String::as_str)) {

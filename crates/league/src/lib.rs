@@ -16,10 +16,11 @@ pub mod run;
 pub mod standing;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 pub use interval::Interval;
 pub use library::{League, Measure, Scenario, Start};
 pub use outcome::{Outcome, outcome};
 pub use rows::Rows;
 pub use run::{Done, Settings, run};
-pub use standing::{Results, Standing, standings};
+pub use standing::{NO_RANKS, Results, Standing, standings};

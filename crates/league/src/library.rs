@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use firstflight_document::file::read_text;
 use firstflight_document::{Error, Problem, nearest};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+
+use crate::trace::place_trace;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../league");
 
@@ -160,29 +162,49 @@ impl League {
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let mut texts = BTreeMap::new();
         let mut read = |path: &Path, name: String| {
-            let unreadable =
-                |why| Error::new(Problem::Unreadable(why)).in_file(&path.display().to_string(), None);
-            texts.insert(name, read_text(path, LONGEST).map_err(unreadable)?);
+            texts.insert(name, text_in(path)?);
             Ok::<_, Error>(())
         };
         read(&folder.join("league.toml"), "league.toml".into())?;
         for part in ["starts", "scenarios", "traces"] {
             let place = folder.join(part);
-            let failed = |error: std::io::Error| {
-                Error::new(Problem::Unreadable(error.to_string())).in_file(&place.display().to_string(), None)
-            };
             if part == "traces" && !place.exists() {
                 continue;
             }
-            for entry in fs::read_dir(&place).map_err(failed)? {
-                let path = entry.map_err(failed)?.path();
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                if !name.starts_with('.') {
-                    read(&path, format!("{part}/{name}"))?;
-                }
+            for (path, name) in files_in(&place)? {
+                read(&path, format!("{part}/{name}"))?;
             }
         }
         Self::of(&texts)
+    }
+
+    /// Adds the scenarios of a folder, its files `NAME.toml`. A trace that such a file names is read from its path, seen from the folder.
+    /// The version then says that the scenarios are not those of the league alone.
+    ///
+    /// # Errors
+    /// If the folder has no scenario, a scenario has the name of another one, or a file cannot be read or is no scenario.
+    pub fn add_scenarios(&mut self, folder: &Path) -> Result<(), Error> {
+        let mut added = false;
+        for (path, file) in files_in(folder)? {
+            let Some(name) = file.strip_suffix(".toml") else { continue };
+            let place = path.display().to_string();
+            if self.scenarios.contains_key(name) {
+                return Err(Error::invalid(format!("the league has a scenario {name} already"))
+                    .in_file(&place, None)
+                    .expecting("another name of the file"));
+            }
+            let mut scenario: Scenario = read(&place, &text_in(&path)?)?;
+            place_trace(&mut scenario.grid, |trace| text_in(&folder.join(trace)))?;
+            self.scenarios.insert(name.into(), scenario);
+            added = true;
+        }
+        if !added {
+            return Err(Error::invalid("the folder has no scenario")
+                .in_file(&folder.display().to_string(), None)
+                .expecting("files NAME.toml"));
+        }
+        self.version += " with own scenarios";
+        Ok(())
     }
 
     fn of(texts: &BTreeMap<String, String>) -> Result<Self, Error> {
@@ -220,6 +242,29 @@ impl League {
         }
         Ok(league)
     }
+}
+
+/// The text of a file.
+fn text_in(path: &Path) -> Result<String, Error> {
+    let unreadable = |why| Error::new(Problem::Unreadable(why)).in_file(&path.display().to_string(), None);
+    read_text(path, LONGEST).map_err(unreadable)
+}
+
+/// Paths and names of the files of a folder, ascending by name; hidden ones are left out.
+fn files_in(folder: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
+    let failed = |error: std::io::Error| {
+        Error::new(Problem::Unreadable(error.to_string())).in_file(&folder.display().to_string(), None)
+    };
+    let mut files = vec![];
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.starts_with('.') {
+            files.push((path, name));
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// The files of a part of the league, by their names without `.toml`.

@@ -83,6 +83,9 @@ fn round(value: &mut serde_json::Value) {
     }
 }
 
+/// Sentence in place of a standing that has no start.
+pub const NO_RANKS: &str = "No start has a rank here: none of these scenarios counts in the standing. The pages of the scenarios have their times.";
+
 /// The standing of the starts that run on every scenario, the fastest first.
 pub fn standings(league: &League, outcomes: &[Outcome]) -> Vec<Standing> {
     let whole = league.starts.iter().filter(|(_, start)| start.only.is_none());

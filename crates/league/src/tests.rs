@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use firstflight_hosts::simulator::Simulator;
 use firstflight_sweep::{Plan, totals};
 
-use crate::grid::grid;
+use crate::grid::{grid, text};
 use crate::library::{League, Measure, Scenario};
 use crate::outcome::{Outcome, outcome};
 use crate::rows::{Exit, Row, Rows};
@@ -46,6 +46,42 @@ fn the_texts_of_the_league_name_pages_that_exist() {
     for (name, scenario) in &league().scenarios {
         assert!(scenario.reason.ends_with('.') && !scenario.criteria.is_empty(), "{name}");
     }
+}
+
+#[test]
+fn a_quick_league_has_fewer_sizes_replications_and_points_and_is_else_the_whole_one() {
+    let league = league();
+    let start = &league.starts["linux"];
+    let read = |name: &str, quick: bool| {
+        let text = text(&league, (name, &league.scenarios[name]), start, quick).expect("a grid");
+        toml::from_str::<toml::Table>(&text).expect("TOML")
+    };
+    let lte = read("lte", true);
+    let sizes: Vec<_> =
+        lte["sizes"].as_array().expect("a list").iter().filter_map(toml::Value::as_str).collect();
+    assert_eq!(sizes, ["30 KB", "300 KB", "3 MB"]);
+    assert_eq!(lte["sample"]["points"].as_integer(), Some(4));
+    assert_eq!(lte["replications"].as_integer(), Some(2));
+    let mut fewer: BTreeMap<String, usize> = BTreeMap::new();
+    for name in league.scenarios.keys() {
+        let (mut quick, mut whole) = (read(name, true), read(name, false));
+        for (key, most) in [("replications", 8), ("points", 4)] {
+            let taken = |grid: &mut toml::Table| match key {
+                "points" => grid.get_mut("sample")?.as_table_mut()?.remove(key)?.as_integer(),
+                _ => grid.remove(key)?.as_integer(),
+            };
+            let [few, all] = [&mut quick, &mut whole].map(taken);
+            assert_eq!(few, all.map(|all| all.min(most)), "{name}: {key}");
+            *fewer.entry(key.into()).or_default() += usize::from(few < all);
+        }
+        let [few, all] = [&mut quick, &mut whole].map(|grid| grid.remove("sizes"));
+        let few = few.as_ref().and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
+        let all = all.as_ref().and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
+        assert!(few.iter().all(|size| all.contains(size)) && few.is_empty() == all.is_empty(), "{name}");
+        *fewer.entry("sizes".into()).or_default() += usize::from(few.len() < all.len());
+        assert_eq!(quick, whole, "{name}");
+    }
+    assert!(["sizes", "points"].iter().all(|key| fewer[*key] > 10), "{fewer:?}");
 }
 
 fn run(size: u64, completion: Option<f64>) -> Row {

@@ -2,13 +2,13 @@
 
 use firstflight_league::{League, Outcome, Results};
 
-use super::exits;
 use super::table::{harm, percent, ratio, two};
+use super::{exits, with_outcomes};
 
 /// The list of all starts.
 pub(super) fn index(league: &League, results: &Results) -> String {
     let mut out = "# Starts\n\n| start | version | family | time |\n|---|---|---|---|\n".to_owned();
-    for (name, start) in &league.starts {
+    for (name, start) in with_outcomes(&league.starts, results, |it| &it.start) {
         let standing = results.standings.iter().find(|it| it.start == *name);
         out += &format!(
             "| [{}]({name}.md) | {} | {} | {} |\n",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::with_outcomes;
 use firstflight_league::{Interval, League, Measure, Results, Scenario};
 
 /// Two decimals; a hyphen for no value.
@@ -67,7 +68,7 @@ fn size(bytes: u64) -> String {
 /// The list of all scenarios.
 pub(super) fn index(league: &League, results: &Results) -> String {
     let mut out = "# Scenarios\n\n| scenario | reason | runs of a start |\n|---|---|--:|\n".to_owned();
-    for (name, scenario) in &league.scenarios {
+    for (name, scenario) in with_outcomes(&league.scenarios, results, |it| &it.scenario) {
         let of = results.outcomes.iter().find(|it| it.scenario == *name);
         let runs = of.map_or(0, |it| it.runs);
         out += &format!("| [{}]({name}.md) | {} | {runs} |\n", scenario.title, scenario.reason);
