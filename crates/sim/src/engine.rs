@@ -622,14 +622,19 @@ impl<'r, O: Observer> Engine<'r, O> {
     }
 
     /// Data packets of `flow` dropped by queues or lost on wires, of those first sent before its start-up ended; while
-    /// start-up lasts, of all first transmissions.
-    pub(crate) fn lost_before_exit(&self, flow: usize) -> u64 {
-        let end = self.flows[flow].sender.exit_segment().unwrap_or(u32::MAX);
-        self.wire.first_lost[flow].iter().filter(|&&segment| segment < end).count() as u64
+    /// start-up lasts, of all first transmissions. `index` is the number of the flow.
+    pub(crate) fn lost_before_exit(&self, index: usize, flow: &Flow) -> u64 {
+        let end = flow.sender.exit_segment().unwrap_or(u32::MAX);
+        self.wire.first_lost[index].iter().filter(|&&segment| segment < end).count() as u64
+    }
+
+    /// Gives the memory of the packets on their way back: the run is over.
+    pub(crate) fn forget_packets(&mut self) {
+        self.wire.forget_packets();
     }
 
     /// Counters of each link at `end`, and its readings.
-    pub(crate) fn link_stats(&self, end: u64) -> Vec<(LinkStats, Vec<LinkStats>)> {
+    pub(crate) fn link_stats(&self, end: u64) -> impl Iterator<Item = (LinkStats, Vec<LinkStats>)> {
         self.wire.link_stats(end)
     }
 

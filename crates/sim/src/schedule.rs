@@ -93,20 +93,17 @@ impl WinnerTree {
     }
 }
 
-/// An ordered stream of packets: a ring buffer that doubles when full.
-#[derive(Clone, Debug)]
+/// Places of a feed's ring at first.
+const FIRST: usize = 4;
+
+/// An ordered stream of packets: a ring buffer that doubles when full. Without a packet so far, it has no ring.
+#[derive(Clone, Debug, Default)]
 #[repr(align(32))]
 pub struct Feed {
-    /// The length is a power of two and at least one.
+    /// The length is zero or a power of two.
     ring: Vec<Packet>,
     head: u32,
     len: u32,
-}
-
-impl Default for Feed {
-    fn default() -> Self {
-        Self { ring: vec![Packet::default(); 16], head: 0, len: 0 }
-    }
 }
 
 impl Feed {
@@ -128,8 +125,8 @@ impl Feed {
     /// empty.
     #[inline(always)]
     pub fn pop(&mut self) -> (Packet, Option<u64>) {
-        debug_assert!(self.len > 0);
-        // SAFETY: `slot` answers indices inside the ring.
+        assert!(self.len > 0);
+        // SAFETY: a feed with a packet has a ring, and `slot` answers indices inside it.
         let (packet, next) =
             unsafe { (*self.ring.get_unchecked(self.slot(0)), self.ring.get_unchecked(self.slot(1)).at) };
         self.len = self.len.wrapping_sub(1);
@@ -139,7 +136,7 @@ impl Feed {
     }
 
     /// Index of the `i`th packet. The mask keeps it inside the ring, whose length is a power of two (only
-    /// `default` and `grow` set it).
+    /// `grow` sets it).
     #[inline(always)]
     fn slot(&self, i: u32) -> usize {
         debug_assert!(self.ring.len().is_power_of_two());
@@ -149,9 +146,10 @@ impl Feed {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let mut ring = Vec::with_capacity(2 * self.ring.len());
+        let places = (2 * self.ring.len()).max(FIRST);
+        let mut ring = Vec::with_capacity(places);
         ring.extend((0..self.len).map(|i| self.ring[self.slot(i)]));
-        ring.resize(2 * self.ring.len(), Packet::default());
+        ring.resize(places, Packet::default());
         self.ring = ring;
         self.head = 0;
     }

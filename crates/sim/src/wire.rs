@@ -138,13 +138,20 @@ impl<'r, O: Observer> Wire<'r, O> {
     }
 
     /// Counters of each link at `end`, and its readings.
-    pub(crate) fn link_stats(&self, end: u64) -> Vec<(LinkStats, Vec<LinkStats>)> {
-        let of = |link: &Link| (link.stats_until(end), link.readings(end));
-        let mut stats: Vec<_> = self.links.iter().map(of).collect();
-        for hop in &self.dequeue_hops {
-            stats[hop.number] = (hop.link.stats_until(end), hop.link.readings(end));
-        }
-        stats
+    pub(crate) fn link_stats(&self, end: u64) -> impl Iterator<Item = (LinkStats, Vec<LinkStats>)> {
+        let of = move |link: &Link| (link.stats_until(end), link.readings(end));
+        let mut dequeue_hops = self.dequeue_hops.iter().peekable();
+        // The hops are in the order of the links.
+        self.links.iter().enumerate().map(move |(number, link)| {
+            dequeue_hops
+                .next_if(|hop| hop.number == number)
+                .map_or_else(|| of(link), |hop| (hop.link.stats_until(end), hop.link.readings(end)))
+        })
+    }
+
+    /// Gives the memory of the packets on their way back: the run is over.
+    pub(crate) fn forget_packets(&mut self) {
+        self.feeds = vec![];
     }
 
     /// Ends the turn of `stage`: sets its clock to its next arrival.
