@@ -93,17 +93,21 @@ impl WinnerTree {
     }
 }
 
-/// Places of a feed's ring at first.
-const FIRST: usize = 4;
-
-/// An ordered stream of packets: a ring buffer that doubles when full. Without a packet so far, it has no ring.
-#[derive(Clone, Debug, Default)]
+/// An ordered stream of packets: a ring buffer that doubles when full.
+#[derive(Clone, Debug)]
 #[repr(align(32))]
 pub struct Feed {
-    /// The length is zero or a power of two.
+    /// The length is a power of two and at least one.
     ring: Vec<Packet>,
     head: u32,
     len: u32,
+}
+
+impl Default for Feed {
+    /// A place for one packet: most feeds of large networks hold few.
+    fn default() -> Self {
+        Self { ring: vec![Packet::default()], head: 0, len: 0 }
+    }
 }
 
 impl Feed {
@@ -125,8 +129,8 @@ impl Feed {
     /// empty.
     #[inline(always)]
     pub fn pop(&mut self) -> (Packet, Option<u64>) {
-        assert!(self.len > 0);
-        // SAFETY: a feed with a packet has a ring, and `slot` answers indices inside it.
+        debug_assert!(self.len > 0);
+        // SAFETY: `slot` answers indices inside the ring.
         let (packet, next) =
             unsafe { (*self.ring.get_unchecked(self.slot(0)), self.ring.get_unchecked(self.slot(1)).at) };
         self.len = self.len.wrapping_sub(1);
@@ -136,7 +140,7 @@ impl Feed {
     }
 
     /// Index of the `i`th packet. The mask keeps it inside the ring, whose length is a power of two (only
-    /// `grow` sets it).
+    /// `default` and `grow` set it).
     #[inline(always)]
     fn slot(&self, i: u32) -> usize {
         debug_assert!(self.ring.len().is_power_of_two());
@@ -146,10 +150,9 @@ impl Feed {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let places = (2 * self.ring.len()).max(FIRST);
-        let mut ring = Vec::with_capacity(places);
+        let mut ring = Vec::with_capacity(2 * self.ring.len());
         ring.extend((0..self.len).map(|i| self.ring[self.slot(i)]));
-        ring.resize(places, Packet::default());
+        ring.resize(2 * self.ring.len(), Packet::default());
         self.ring = ring;
         self.head = 0;
     }
