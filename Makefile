@@ -131,7 +131,7 @@ deny: ## check dependencies with cargo-deny: licences, sources, versions, and ad
 
 # Miri checks the unsafe code of the simulator.
 miri: ## run tests of unsafe code under Miri; needs a nightly toolchain
-	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --lib -- schedule lookahead scoreboard receiver
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --lib -- schedule calendar lookahead scoreboard receiver
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --test all -- stages::twenty
 
 packages-build:
