@@ -1,4 +1,4 @@
-.PHONY: help build run test additions research bench regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish league league-pages kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
+.PHONY: help build run test additions research bench bench-against regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish league league-pages kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -44,6 +44,10 @@ additions: packages-build ## add one of each thing by the files that ARCHITECTUR
 
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
 	cargo bench --locked --package firstflight-sim --bench engine
+
+# make bench-against COMMIT=6ed861b0 WORKS='A: Linux'
+bench-against: packages-build packages-bench ## measure the speed and memory of the simulator beside COMMIT, in one run
+	tools/bench-against $(COMMIT) $(WORKS)
 
 # `make test` fails while one of these files is stale.
 regenerate: packages-build packages-test ## rewrite every generated file of the repository
@@ -127,7 +131,7 @@ deny: ## check dependencies with cargo-deny: licences, sources, versions, and ad
 
 # Miri checks the unsafe code of the simulator.
 miri: ## run tests of unsafe code under Miri; needs a nightly toolchain
-	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --lib -- schedule lookahead scoreboard receiver
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --lib -- schedule calendar lookahead scoreboard receiver
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p firstflight-sim --test all -- stages::twenty
 
 packages-build:

@@ -5,7 +5,8 @@
 //! seconds of this process, the best of several runs, because on a shared machine the best run is the least
 //! disturbed. If valgrind is installed, the instructions per packet-hop follow; if ns-2 is installed, its
 //! speed on the same works; and finally the speed-up of parallel replications. Names of works as arguments
-//! select those works.
+//! select those works. `--once NAME` makes one run and prints one line for a program: million packet-hops, CPU seconds with
+//! and without the preparation, peak memory in MB, and a hash of the outcome. `tools/bench-against` reads it.
 
 #[path = "../tests/common/stacks.rs"]
 #[allow(dead_code, reason = "the tests use the others")]
@@ -19,6 +20,7 @@ use firstflight_sim::dumbbell::Dumbbell;
 use firstflight_sim::outcome::simulate;
 use firstflight_sim::receiver::AckPolicy;
 use firstflight_sim::sender::app::AppConfig;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::Command;
 use std::time::Instant;
 
@@ -36,7 +38,7 @@ struct Work {
     target: f64,
 }
 
-const WORKS: [Work; 7] = [
+const WORKS: [Work; 9] = [
     Work {
         name: "A: 10 flows, 100 Mbit/s, 100 ms, BDP",
         linux: false,
@@ -76,6 +78,26 @@ const WORKS: [Work; 7] = [
         buffer: 10_000,
         seconds: 20,
         target: 60.0,
+    },
+    Work {
+        name: "10000 flows, 10 Gbit/s, 80 ms, BDP",
+        linux: false,
+        flows: 10_000,
+        mbit_s: 10_000,
+        rtt_ms: 80,
+        buffer: 100_000,
+        seconds: 5,
+        target: 57.0,
+    },
+    Work {
+        name: "100000 flows, 100 Gbit/s, 80 ms, BDP",
+        linux: false,
+        flows: 100_000,
+        mbit_s: 100_000,
+        rtt_ms: 80,
+        buffer: 1_000_000,
+        seconds: 2,
+        target: 37.0,
     },
     Work {
         name: "50 flows, 10 Mbit/s, 100 ms, 50 packets",
@@ -238,12 +260,23 @@ fn in_parallel(threads: usize) -> f64 {
     hops as f64 * 1e-6 / began.elapsed().as_secs_f64()
 }
 
+/// Runs a work once and prints a line for a program.
+fn once(work: &Work) {
+    let network = network(work);
+    let before = cpu_seconds();
+    let outcome = simulate(&network);
+    let (all, peak) = (cpu_seconds(), peak_memory().unwrap_or(0.0));
+    let hops = outcome.packet_hops() as f64 * 1e-6;
+    let mut hash = DefaultHasher::new();
+    format!("{outcome:?}").hash(&mut hash);
+    println!("{hops:.3} {:.4} {all:.4} {peak:.1} {:016x}", all - before, hash.finish());
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     if args.iter().any(|a| a == "--once") {
         let work = WORKS.iter().find(|w| args.iter().any(|a| w.name.starts_with(a.as_str())));
-        simulate(&network(work.unwrap_or(&WORKS[0])));
-        return;
+        return once(work.unwrap_or(&WORKS[0]));
     }
     println!("{:<42} {:>8} {:>8} {:>8} {:>7} {:>7}", "work", "Mhops", "CPU s", "Mhops/s", "median", "target");
     let mut speeds = vec![];

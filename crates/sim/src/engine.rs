@@ -1,6 +1,7 @@
 //! Event loop. Stages take turns, each running ahead of the others as far as [`crate::lookahead`] allows;
 //! timers fire in between.
 
+use crate::ahead::touch;
 use crate::config::{FlowConfig, Network};
 use crate::flow::Flow;
 use crate::header;
@@ -26,6 +27,9 @@ pub enum Mode {
     /// One event per hop: slower, with the same result.
     PerHop,
 }
+
+/// Packets that leave a calendar together.
+const GROUP: usize = 16;
 
 /// Owner of a timer. Of timers due at the same time, the smaller owner's fires first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -269,6 +273,8 @@ impl<'r, O: Observer> Engine<'r, O> {
                 }
                 if self.routes.senders == Some(stage) {
                     self.take_senders_turn(stage, until);
+                } else if self.wire.has_calendar(stage) {
+                    self.take_turn_in_groups(stage, until);
                 } else {
                     self.take_turn(stage, until);
                 }
@@ -295,6 +301,39 @@ impl<'r, O: Observer> Engine<'r, O> {
             self.go_on(&packet);
         }
         self.wire.rest(stage);
+    }
+
+    /// The same at a stage with a calendar, in groups of packets. Each packet touches a flow that has left the caches since its last
+    /// one: the memory for a whole group is asked for at once, and the packets of the group wait for it together.
+    #[inline(never)]
+    fn take_turn_in_groups(&mut self, stage: usize, until: u64) {
+        let mut group = [Packet::default(); GROUP];
+        loop {
+            let count = self.wire.take_group(stage, until, &mut group);
+            for packet in &group[..count] {
+                let leg = self.wire.leg(packet.leg);
+                self.wire.expect_over(leg);
+                touch(self.wire.leg(leg.next));
+                let flow = &self.flows[leg.flow as usize];
+                match leg.end {
+                    End::Receiver => flow.expect_data(),
+                    End::Sender => flow.expect_ack(),
+                    _ => {}
+                }
+            }
+            for packet in &group[..count] {
+                let leg = self.wire.leg(packet.leg);
+                if leg.end == End::Receiver || leg.end == End::Sender {
+                    self.wire.expect_over(self.wire.leg(leg.next));
+                }
+            }
+            for packet in &group[..count] {
+                self.go_on(packet);
+            }
+            if count < GROUP {
+                return self.wire.rest_in_calendar(stage);
+            }
+        }
     }
 
     /// Carries a packet that has waited over its next leg.
@@ -622,14 +661,19 @@ impl<'r, O: Observer> Engine<'r, O> {
     }
 
     /// Data packets of `flow` dropped by queues or lost on wires, of those first sent before its start-up ended; while
-    /// start-up lasts, of all first transmissions.
-    pub(crate) fn lost_before_exit(&self, flow: usize) -> u64 {
-        let end = self.flows[flow].sender.exit_segment().unwrap_or(u32::MAX);
-        self.wire.first_lost[flow].iter().filter(|&&segment| segment < end).count() as u64
+    /// start-up lasts, of all first transmissions. `index` is the number of the flow.
+    pub(crate) fn lost_before_exit(&self, index: usize, flow: &Flow) -> u64 {
+        let end = flow.sender.exit_segment().unwrap_or(u32::MAX);
+        self.wire.first_lost[index].iter().filter(|&&segment| segment < end).count() as u64
+    }
+
+    /// Gives the memory of the packets on their way back: the run is over.
+    pub(crate) fn forget_packets(&mut self) {
+        self.wire.forget_packets();
     }
 
     /// Counters of each link at `end`, and its readings.
-    pub(crate) fn link_stats(&self, end: u64) -> Vec<(LinkStats, Vec<LinkStats>)> {
+    pub(crate) fn link_stats(&self, end: u64) -> impl Iterator<Item = (LinkStats, Vec<LinkStats>)> {
         self.wire.link_stats(end)
     }
 

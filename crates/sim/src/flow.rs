@@ -1,5 +1,6 @@
 //! One connection: sender, receiver, delivery record, and the sender's port to the wire.
 
+use crate::ahead::touch;
 use crate::config::{FlowConfig, LinkConfig, Network, QueueConfig};
 use crate::observe::{Observer, Seen};
 use crate::receiver::{Receiver, Reports};
@@ -78,6 +79,19 @@ impl Flow {
         leg: u32,
     ) -> (&'a mut Sender, FlowPort<'a, 'r, O>) {
         (&mut self.sender, FlowPort { wire, leg, header: self.header })
+    }
+
+    /// Asks for the memory that a packet of data in order touches.
+    #[inline(always)]
+    pub(crate) fn expect_data(&self) {
+        self.receiver.expect_data();
+    }
+
+    /// Asks for the memory that an ACK in order touches.
+    #[inline(always)]
+    pub(crate) fn expect_ack(&self) {
+        touch(&self.grid_at);
+        self.sender.expect_ack();
     }
 
     /// Lets the sender see the window that an ACK up to `next` carries.

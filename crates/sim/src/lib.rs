@@ -5,8 +5,10 @@
 //! An endpoint that only its own packets and timers affect may run ahead of the clock. [`engine`] runs a
 //! [`config::Network`] and produces an [`outcome::Outcome`].
 
+mod ahead;
 pub mod audit;
 pub mod begun;
+mod calendar;
 mod clocks;
 pub mod config;
 pub mod dumbbell;

@@ -2,6 +2,7 @@
 
 use crate::config::{LinkConfig, Network};
 use crate::engine::{Engine, Mode, Plan};
+use crate::flow::Flow;
 use crate::observe::{NoObserver, Observer};
 use firstflight_contract::StartupExit;
 use firstflight_net::readings::LinkStats;
@@ -113,32 +114,37 @@ pub fn simulate_observed<O: Observer + Clone>(network: &Network, mode: Mode, obs
         engine = Engine::new(network, &plan, Some(end), observer);
         engine.run();
     }
-    let lost: Vec<(u64, u64)> =
-        (0..network.flows.len()).map(|flow| (engine.lost(flow), engine.lost_before_exit(flow))).collect();
-    let flows = engine.flows.iter_mut().zip(lost).map(|(flow, (lost, lost_before_exit))| {
-        let delivered_at = flow.close_grid(end, network.grid.0);
-        let sender = &flow.sender;
-        let stats = sender.stats();
-        FlowOutcome {
-            start: sender.app().established_at(),
-            completions: sender.app().completions().to_vec(),
-            delivered_bytes: sender.app().bytes_in(sender.acked(), sender.mss()),
-            delivered: sender.acked(),
-            delivered_at,
-            sent: stats.sent,
-            retransmits: stats.retransmits,
-            timeouts: stats.timeouts,
-            lost,
-            lost_before_exit,
-            first_flight: stats.first_flight,
-            max_cwnd: stats.max_cwnd,
-            final_cwnd: sender.chain.control.cwnd,
-            startup_exit: sender.chain.startup_exit(),
-        }
+    engine.forget_packets();
+    let links = engine.link_stats(end).zip(&network.links);
+    let links = links.map(|(stats, config)| LinkOutcome::of(end, stats, config)).collect();
+    let flows = std::mem::take(&mut engine.flows).into_iter().enumerate();
+    let flows = flows.map(|(index, flow)| {
+        let (lost, lost_before_exit) = (engine.lost(index), engine.lost_before_exit(index, &flow));
+        flow_outcome(flow, (lost, lost_before_exit), end, network.grid.0)
     });
     let flows = flows.collect();
-    let links = engine.link_stats(end).into_iter().zip(&network.links);
-    let links = links.map(|(stats, config)| LinkOutcome::of(end, stats, config));
-    let links = links.collect();
     (Outcome { end, flows, links }, engine.into_observer())
+}
+
+/// Result of a connection whose run ended at `end`; `lost` packets of it, and so many of them before the end of its start-up.
+fn flow_outcome(mut flow: Flow, (lost, lost_before_exit): (u64, u64), end: u64, grid: u64) -> FlowOutcome {
+    let delivered_at = flow.close_grid(end, grid);
+    let sender = &flow.sender;
+    let stats = sender.stats();
+    FlowOutcome {
+        start: sender.app().established_at(),
+        completions: sender.app().completions().to_vec(),
+        delivered_bytes: sender.app().bytes_in(sender.acked(), sender.mss()),
+        delivered: sender.acked(),
+        delivered_at,
+        sent: stats.sent,
+        retransmits: stats.retransmits,
+        timeouts: stats.timeouts,
+        lost,
+        lost_before_exit,
+        first_flight: stats.first_flight,
+        max_cwnd: stats.max_cwnd,
+        final_cwnd: sender.chain.control.cwnd,
+        startup_exit: sender.chain.startup_exit(),
+    }
 }

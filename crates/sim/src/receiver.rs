@@ -1,5 +1,6 @@
 //! TCP receiver: reassembly, selective ACKs (RFC 2018) and delayed ACKs (RFC 1122, RFC 5681 section 4.2).
 
+use crate::ahead::touch;
 use crate::header;
 use crate::packet::{self, MAX_BLOCKS};
 use crate::receive_buffer::Tuning;
@@ -138,6 +139,13 @@ impl Receiver {
     pub fn reading(self, window: ReceiveWindow) -> Self {
         let tuning = window.is_tuned().then(|| Box::new(Tuning::new(window)));
         Self { window, tuning, attentive: self.attentive || window.is_read_late(), ..self }
+    }
+
+    /// Asks for the memory that a segment in order touches.
+    #[inline(always)]
+    pub(crate) fn expect_data(&self) {
+        touch(&self.next);
+        touch(&self.echo);
     }
 
     /// Processes the opening packet of a handshake, which is answered at once. The host is awake from then on.

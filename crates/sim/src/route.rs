@@ -21,6 +21,9 @@ pub(crate) const MAX_RUN: usize = 11;
 /// lasts this long per stage; shorter turns cost more than they save.
 const SHORTEST_TURN: u64 = 1_000;
 
+/// Feeds of a stage from which on its packets wait in a calendar.
+const MANY: usize = 128;
+
 /// Places where packets wait for the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
@@ -54,6 +57,8 @@ pub(crate) enum End {
     Sender,
     /// A sink.
     Sink,
+    /// A feed of a stage whose packets wait in a calendar.
+    Calendar,
     /// A dequeue-time queue; `links[0]` is the number of the link among the links with such queues.
     DequeueQueue,
     /// A release event of such a link, which is no packet: the link is free.
@@ -112,6 +117,9 @@ pub(crate) struct Routes {
     /// Feeds of each stage.
     pub(crate) stages: Vec<Range<u32>>,
     pub(crate) ahead: Lookahead,
+    /// For each stage, whether its packets wait in a calendar instead of feeds: it has many feeds, and nothing joins them during
+    /// a turn that would be taken in it, so that a turn may take packets before it carries those before them.
+    pub(crate) calendars: Vec<bool>,
     /// Stage in front of the senders, if these share state and stages take turns.
     pub(crate) senders: Option<usize>,
     /// Links with a dequeue-time queue, and the leg of each that carries its release events.
@@ -185,6 +193,7 @@ impl Routes {
         legs: vec![],
         stages: vec![],
         ahead: Lookahead::NOWHERE,
+        calendars: vec![],
         senders: None,
         dequeue_links: vec![],
         two_lanes: vec![],
@@ -217,6 +226,7 @@ impl Routes {
             legs: vec![],
             stages: vec![],
             ahead: Lookahead::none(),
+            calendars: vec![],
             // Endpoints come first among the places.
             senders: (waits == Waits::AtMeetingsAndSenders).then_some(0),
             dequeue_links: vec![],
@@ -232,16 +242,20 @@ impl Routes {
         let shortest_round = SHORTEST_TURN * stages as u64;
         if let Some(ahead) = ahead.filter(|ahead| !ahead.comes_round_within(shortest_round)) {
             routes.ahead = ahead;
+            routes.calendars = routes.stages.iter().map(|feeds| feeds.len() >= MANY).collect();
         } else {
             // A single stage, processed one instant at a time.
             routes.ahead = Lookahead::none();
             routes.senders = None;
+            routes.calendars = vec![false];
             routes.stages = std::iter::once(0..places.len() as u32).collect();
             places.values_mut().for_each(|spot| spot.stage = 0);
         }
         for (number, &link) in dequeue_links.iter().enumerate() {
             let Spot { feed, stage } = places[&Place::IntoLink(link, Source::Queue)];
             let leg = Leg { links: Leg::only(number), end: End::Release, feed, stage, ..Leg::BLANK };
+            // The link's release events join its own stage.
+            routes.calendars[stage as usize] = false;
             routes.dequeue_links.push((link, routes.legs.len() as u32));
             routes.legs.push(leg);
         }
@@ -253,11 +267,18 @@ impl Routes {
                 _ => routes.udp.push(first),
             }
         }
+        if let Some(senders) = routes.senders {
+            // An ACK may make a sender that shares state fire a timer of this turn.
+            routes.calendars[senders] = false;
+        }
         for leg in &mut routes.legs {
+            if leg.end == End::Feed && routes.calendars[leg.stage as usize] {
+                leg.end = End::Calendar;
+            }
             match leg.end {
                 End::Receiver => leg.next = routes.acks[leg.flow as usize],
                 End::Sender => leg.next = routes.data[leg.flow as usize],
-                End::Feed | End::Sink | End::DequeueQueue | End::Release | End::Lanes => {}
+                End::Feed | End::Sink | End::Calendar | End::DequeueQueue | End::Release | End::Lanes => {}
             }
         }
         routes
@@ -291,8 +312,9 @@ impl Routes {
             assert!(leg.len as usize <= MAX_RUN);
             assert!(leg.links.iter().all(|&link| (link as usize) < links));
             assert!(leg_exists(leg.next) && (leg.flow as usize) < self.data.len().max(1));
+            assert!(leg.end != End::Lanes || !self.calendars[leg.stage as usize]);
             let feeds = match leg.end {
-                End::Feed | End::Release => 1,
+                End::Feed | End::Calendar | End::Release => 1,
                 End::Lanes => 2,
                 _ => 0,
             };

@@ -104,8 +104,9 @@ pub struct Feed {
 }
 
 impl Default for Feed {
+    /// A place for one packet: most feeds of large networks hold few.
     fn default() -> Self {
-        Self { ring: vec![Packet::default(); 16], head: 0, len: 0 }
+        Self { ring: vec![Packet::default()], head: 0, len: 0 }
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod dequeue;
 
+use crate::ahead::touch;
+use crate::calendar::Calendar;
 use crate::clocks::Clocks;
 use crate::config::Network;
 use crate::header;
@@ -14,6 +16,7 @@ use crate::schedule::{Feed, WinnerTree};
 use firstflight_net::link::{Link, Passage};
 use firstflight_net::readings::LinkStats;
 use firstflight_net::router::Header;
+use std::ops::Range;
 
 use dequeue::DequeueHop;
 
@@ -37,6 +40,24 @@ struct Stage {
     tree: WinnerTree,
     /// Number of the first feed; the others follow.
     first: u32,
+    /// The packets that wait, instead of the feeds and their tree.
+    calendar: Option<Box<Calendar>>,
+}
+
+impl Stage {
+    /// A stage with these feeds, or a calendar in their place.
+    fn new(feeds: &Range<u32>, in_calendar: bool) -> Self {
+        Self {
+            tree: WinnerTree::new(if in_calendar { 0 } else { feeds.len() }),
+            first: feeds.start,
+            calendar: in_calendar.then(|| Box::new(Calendar::new(feeds.len()))),
+        }
+    }
+
+    /// Last time that can be scheduled, nanoseconds.
+    fn horizon(&self) -> u64 {
+        self.calendar.as_ref().map_or_else(|| self.tree.horizon(), |calendar| calendar.horizon())
+    }
 }
 
 /// Links, feeds and stages of a run.
@@ -70,7 +91,8 @@ impl<'r, O: Observer> Wire<'r, O> {
         let stages = routes
             .stages
             .iter()
-            .map(|feeds| Stage { tree: WinnerTree::new(feeds.len()), first: feeds.start });
+            .zip(&routes.calendars)
+            .map(|(feeds, &in_calendar)| Stage::new(feeds, in_calendar));
         let stages: Vec<Stage> = stages.collect();
         Self {
             legs: &routes.legs,
@@ -94,7 +116,7 @@ impl<'r, O: Observer> Wire<'r, O> {
 
     /// Sets the end of the run: that of `network`, or the time after `until`, if that comes first.
     pub(crate) fn end_with(&mut self, network: &Network, until: Option<u64>) {
-        let horizon = self.stages.iter().map(|stage| stage.tree.horizon()).min().unwrap_or(u64::MAX);
+        let horizon = self.stages.iter().map(Stage::horizon).min().unwrap_or(u64::MAX);
         self.end = network.end.0.min(horizon).min(until.map_or(u64::MAX, |until| until + 1));
     }
 
@@ -138,13 +160,21 @@ impl<'r, O: Observer> Wire<'r, O> {
     }
 
     /// Counters of each link at `end`, and its readings.
-    pub(crate) fn link_stats(&self, end: u64) -> Vec<(LinkStats, Vec<LinkStats>)> {
-        let of = |link: &Link| (link.stats_until(end), link.readings(end));
-        let mut stats: Vec<_> = self.links.iter().map(of).collect();
-        for hop in &self.dequeue_hops {
-            stats[hop.number] = (hop.link.stats_until(end), hop.link.readings(end));
-        }
-        stats
+    pub(crate) fn link_stats(&self, end: u64) -> impl Iterator<Item = (LinkStats, Vec<LinkStats>)> {
+        let of = move |link: &Link| (link.stats_until(end), link.readings(end));
+        let mut dequeue_hops = self.dequeue_hops.iter().peekable();
+        // The hops are in the order of the links.
+        self.links.iter().enumerate().map(move |(number, link)| {
+            dequeue_hops
+                .next_if(|hop| hop.number == number)
+                .map_or_else(|| of(link), |hop| (hop.link.stats_until(end), hop.link.readings(end)))
+        })
+    }
+
+    /// Gives the memory of the packets on their way back: the run is over.
+    pub(crate) fn forget_packets(&mut self) {
+        self.feeds = vec![];
+        self.stages = vec![];
     }
 
     /// Ends the turn of `stage`: sets its clock to its next arrival.
@@ -158,11 +188,47 @@ impl<'r, O: Observer> Wire<'r, O> {
     /// Removes the next packet that arrives at `stage` before `until`.
     #[inline(always)]
     pub(crate) fn take_before(&mut self, stage: usize, until: u64) -> Option<Packet> {
-        let Stage { tree, first } = &mut self.stages[stage];
+        let Stage { tree, first, .. } = &mut self.stages[stage];
         let (_, place) = tree.next_before(until)?;
         let (packet, next) = self.feeds[*first as usize + place].pop();
         tree.replace(place, next);
         Some(packet)
+    }
+
+    /// Whether the packets of `stage` wait in a calendar.
+    #[inline]
+    pub(crate) fn has_calendar(&self, stage: usize) -> bool {
+        self.stages[stage].calendar.is_some()
+    }
+
+    /// Removes packets that arrive at `stage`, which has a calendar, before `until`: at most as many as `group` holds.
+    /// Returns their number.
+    pub(crate) fn take_group(&mut self, stage: usize, until: u64, group: &mut [Packet]) -> usize {
+        let Some(calendar) = &mut self.stages[stage].calendar else { return 0 };
+        let mut count = 0;
+        while count < group.len()
+            && let Some(packet) = calendar.take_before(until)
+        {
+            touch(&self.legs[packet.leg as usize]);
+            group[count] = packet;
+            count += 1;
+        }
+        count
+    }
+
+    /// Ends the turn of `stage`, which has a calendar: sets its clock to its next arrival.
+    pub(crate) fn rest_in_calendar(&mut self, stage: usize) {
+        let Some(calendar) = &self.stages[stage].calendar else { return };
+        let next = calendar.earliest();
+        self.clocks.set(stage, if next > calendar.horizon() { NEVER } else { next });
+    }
+
+    /// Asks for the memory that a packet over `leg` touches: the links of the leg.
+    #[inline(always)]
+    pub(crate) fn expect_over(&self, leg: &Leg) {
+        for &link in leg.links() {
+            touch(&self.links[link as usize]);
+        }
     }
 
     /// Leg of this number.
@@ -206,7 +272,10 @@ impl<'r, O: Observer> Wire<'r, O> {
             return None;
         }
         if leg.end >= End::Sink {
-            if leg.end != End::Sink {
+            if leg.end == End::Calendar {
+                let Content { seq, low, high } = *content;
+                self.enter(leg, Packet { at, seq, leg: leg.next, low, high });
+            } else if leg.end != End::Sink {
                 self.off_the_line(at, leg, size, *content);
             }
             return None;
@@ -277,14 +346,29 @@ impl<'r, O: Observer> Wire<'r, O> {
         self.enqueue(&Leg { feed: leg.feed + u32::from(slow), ..*leg }, packet);
     }
 
+    /// Puts a packet into the calendar of its stage.
+    fn enter(&mut self, leg: &Leg, packet: Packet) {
+        let stage = leg.stage as usize;
+        debug_assert!(self.clocks.may_come(stage, packet.at));
+        let Stage { first, calendar, .. } = &mut self.stages[stage];
+        if let Some(calendar) = calendar
+            && calendar.push(leg.feed - *first, packet)
+        {
+            self.clocks.expect(stage, packet.at);
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn enqueue(&mut self, leg: &Leg, packet: Packet) {
+        if leg.end == End::Calendar {
+            return self.enter(leg, packet);
+        }
         debug_assert!((leg.feed as usize) < self.feeds.len());
         // The release events of a dequeue-time link belong to its own stage.
         debug_assert!(leg.end == End::Release || self.clocks.may_come(leg.stage as usize, packet.at));
         // SAFETY: `Routes::check` verified that every leg's feed exists, and the next one of a leg that ends in lanes.
         if unsafe { self.feeds.get_unchecked_mut(leg.feed as usize) }.push(packet) {
-            let Stage { tree, first } = &mut self.stages[leg.stage as usize];
+            let Stage { tree, first, .. } = &mut self.stages[leg.stage as usize];
             tree.insert((leg.feed - *first) as usize, packet.at);
             self.clocks.expect(leg.stage as usize, packet.at);
         }

@@ -31,6 +31,16 @@ fn modes_agree_for_every_recovery_under_heavy_loss() {
     }
 }
 
+/// So many flows have long queues, and many packets at the same time.
+#[test]
+fn modes_agree_for_many_flows() {
+    for recovery in [Recovery::Sack, Recovery::Rack { sack: true }] {
+        let case = Case { recovery, flows: 200, mbit_s: 100, buffer: 400, seconds: 4, ..Case::default() };
+        same_in_both_modes(case.clone());
+        same_in_both_modes(Case { bytes: Some(60_000), pauses: vec![300], loss: 0.01, every: 2, ..case });
+    }
+}
+
 #[test]
 fn modes_agree_with_delayed_acks() {
     same_in_both_modes(Case { every: 2, flows: 3, ..Case::default() });

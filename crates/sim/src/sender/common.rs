@@ -6,6 +6,7 @@ use super::routers::{Carries, Routers};
 use super::rto::Rto;
 use super::stack::{IdleRestart, ReceiveWindow, Stack};
 use super::stamps::Ring;
+use crate::ahead::touch;
 use firstflight_contract::{Ack, DescribeAck, Moment, Nanos, Plan, Rate, Signals};
 use firstflight_host::chain::Chain;
 use firstflight_host::pacer::Pacer;
@@ -244,6 +245,19 @@ impl Common {
             routers: Routers { carries, ..Routers::default() },
             processor,
         }
+    }
+
+    /// Asks for the memory that an ACK in order touches.
+    #[inline(always)]
+    pub(super) fn expect_ack(&self) {
+        touch(&self.una);
+        touch(&self.last_sent_at);
+        touch(&self.stamps);
+        touch(&self.rto);
+        touch(&self.chain.control);
+        touch(&self.stack.receive_window);
+        // The state of the kind of sender follows.
+        touch(&self.processor);
     }
 
     /// A new segment leaves: before the first ACK it counts as one of the first flight.

@@ -163,6 +163,12 @@ impl Sender {
         each!(&mut self.0, connection => connection.on_ack(now, ack, port));
     }
 
+    /// Asks for the memory that an ACK in order touches.
+    #[inline(always)]
+    pub(crate) fn expect_ack(&self) {
+        self.deref().expect_ack();
+    }
+
     /// The short path, for an ACK that [is expected](Common::expects).
     #[inline(always)]
     pub(crate) fn on_next_ack(&mut self, now: u64, ack: u32, port: &mut impl Port) {

@@ -11,8 +11,8 @@ pub(crate) const RETRANS: u64 = 8;
 /// Bits of a word that are not time.
 const BITS: u32 = 4;
 
-/// Places of a ring at first: room for a first flight.
-const FIRST: usize = 64;
+/// Places of a ring at first: room for a first flight of the usual size.
+const FIRST: usize = 16;
 
 /// A ring with one entry for each segment in flight, by segment number.
 #[derive(Clone, Debug)]
