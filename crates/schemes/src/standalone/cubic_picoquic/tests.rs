@@ -118,7 +118,8 @@ fn fast_convergence_lowers_the_plateau_of_a_window_below_the_last_one() {
     let _ = connection.ack(0, 40 * MS, 0);
     connection.control.cwnd = 150_000;
     connection.lose(104);
-    assert_eq!(connection.scheme.plateau(), 150_000);
+    // W_max is in 2^-16 packets: a byte may be lost.
+    assert!(connection.scheme.plateau().abs_diff(150_000) <= 1, "{}", connection.scheme.plateau());
 }
 
 #[test]
