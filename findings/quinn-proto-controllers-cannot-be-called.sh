@@ -30,7 +30,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The only call that needs an estimator.
-#[allow(dead_code)]
 fn acknowledge(reno: &mut NewReno, rtt: &RttEstimator) {
     let now = Instant::now();
     reno.on_ack(now, now, 1200, false, rtt);
@@ -47,6 +46,8 @@ fn main() {
     acknowledge(&mut reno, &RttEstimator::new(Duration::from_millis(100)));
     #[cfg(feature = "default-of")]
     acknowledge(&mut reno, &RttEstimator::default());
+    // The control compiles the call, and cannot make it.
+    let _: fn(&mut NewReno, &RttEstimator) = acknowledge;
     let _ = Duration::ZERO;
     reno.on_mtu_update(1200);
     println!("window {}", reno.window());
