@@ -1,10 +1,11 @@
-.PHONY: help build run test additions research bench bench-against regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish league league-pages kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
+.PHONY: help build run test additions research bench bench-against regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish calibration league league-pages kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
 FIRST := target/first/firstflight
 CAPTURE := crates/capture/testdata/p1-reno-1000KB.pcap
 SECONDS_EACH ?= 60
+ITEMS ?= 200
 # Test programs that run beside the others: those that wait for real time, and one for the time that is left.
 BESIDE := gateway,hooks,lab,replay,share,reporting
 
@@ -83,6 +84,9 @@ reproduction-publish:
 	find out/reproduction -name '*.md' ! -name '*-readings.md' -exec cp -t docs/reproduction {} +
 	cp out/reproduction/results.json out/reproduction/verdicts.json docs/reproduction/
 	cd out/reproduction && grep -oh 'images/[^)]*\.svg' *.md | sort -u | xargs cp --parents -t ../../docs/reproduction
+
+calibration: packages-build ## draw paths of the prior, explain captures of them, and update docs/calibration.md; goes on where it stopped
+	cargo run --locked --package research-forecasts --bin calibration -- --items $(ITEMS) --markdown docs/calibration.md
 
 league: build ## run the league whole and update docs/league
 	$(BIN) league --out out/league

@@ -9,7 +9,7 @@ use crate::aggregates::{Aggregates, aggregates};
 use crate::bucket::{Bucket, bucket};
 use crate::carried::{Transfer, first_flight_paced, initial_window, transfers};
 use crate::ecn::CongestionMarks;
-use crate::offered::{Offered, offered};
+use crate::offered::{Offered, dropped, offered};
 use crate::packet_trace::PacketTrace;
 use crate::registers::Registers;
 use crate::reordering::Reordering;
@@ -104,6 +104,12 @@ impl Connection {
     /// Packets in the order in which they were sent, with their fates.
     pub fn offered(&self) -> Vec<Offered> {
         offered(&self.trace)
+    }
+
+    /// Numbers of the transmissions that were lost, ascending from 1, among all packets of data that the sender sent. A packet that never
+    /// arrived and was not sent again is none of them.
+    pub fn dropped(&self) -> Vec<u32> {
+        dropped(&self.trace)
     }
 
     /// Source of packets of the same form: a log of QUIC without frames shows what encrypted datagrams do.

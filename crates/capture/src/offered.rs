@@ -42,3 +42,50 @@ pub(crate) fn offered(trace: &PacketTrace) -> Vec<Offered> {
     offered.sort_by(|a, b| a.at.total_cmp(&b.at));
     offered
 }
+
+/// Numbers of the transmissions that were lost, ascending from 1, among all packets of data that the sender sent. A packet that never arrived and
+/// was not sent again is none of them.
+pub(crate) fn dropped(trace: &PacketTrace) -> Vec<u32> {
+    // A part of a connection has the pieces of that part.
+    let lost = |&&(_, piece): &&(u32, u32)| trace.pieces.get(piece as usize).is_some_and(Piece::lost);
+    let mut dropped: Vec<u32> = trace.superseded.iter().filter(lost).map(|(number, _)| *number).collect();
+    dropped.sort_unstable();
+    dropped
+}
+
+#[cfg(test)]
+mod tests {
+    use firstflight_contract::Nanos;
+
+    use crate::Source;
+    use crate::simulated::{Simulated, SimulatedPacket};
+
+    #[test]
+    fn a_lost_packet_has_the_number_of_its_transmission() {
+        let data =
+            |ms, start| (Nanos::from_millis(ms), SimulatedPacket::Data { start, len: 1000, carried: 1000 });
+        let ack = |ms, ack, block| {
+            let blocks = [block, (0, 0), (0, 0), (0, 0)];
+            (Nanos::from_millis(ms), SimulatedPacket::Ack { ack, blocks })
+        };
+        // The second of four packets is lost, and so is its retransmission, the fifth. The sixth transmission is new data, the seventh arrives.
+        let packets = [
+            data(0, 0),
+            data(1, 1000),
+            data(2, 2000),
+            data(3, 3000),
+            ack(50, 1000, (0, 0)),
+            ack(52, 1000, (2000, 3000)),
+            ack(53, 1000, (2000, 4000)),
+            data(54, 1000),
+            data(55, 4000),
+            ack(105, 1000, (2000, 5000)),
+            data(300, 1000),
+            ack(350, 5000, (0, 0)),
+        ];
+        let seen = Simulated::new(Source::Segments, 1000, 52, packets);
+        assert_eq!(seen.dropped(), [2, 5]);
+        let lost = seen.offered().iter().filter(|packet| !packet.passed).count();
+        assert_eq!(lost, 1, "the time of a lost retransmission is not known");
+    }
+}

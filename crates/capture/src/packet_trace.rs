@@ -30,6 +30,8 @@ pub(crate) struct Piece {
     /// Offset of the first byte in the data.
     pub(crate) start: u64,
     pub(crate) len: u32,
+    /// Number of its last transmission among those of the connection, from 1.
+    pub(crate) number: u32,
     /// Length of its IP packet, bytes.
     pub(crate) wire: u32,
     /// Number of retransmissions.
@@ -183,6 +185,10 @@ pub(crate) struct PacketTrace {
     pub(crate) left_out: LeftOut,
     /// Times of retransmissions, one per packet.
     pub(crate) resent_times: Vec<Nanos>,
+    /// Transmissions of pieces.
+    pub(crate) transmissions: u32,
+    /// Transmissions that another one of their piece followed, with the index of the piece.
+    pub(crate) superseded: Vec<(u32, u32)>,
     /// Origin of the sender's times.
     pub(crate) view: View,
     /// Resolution of the capture's clock.

@@ -151,6 +151,7 @@ mod tests {
             sent_by: Nanos::ZERO,
             start: 1000 * index as u64,
             len: 1000,
+            number: 0,
             wire: 1040,
             resent: u32::from(lost),
             resent_at: Nanos::ZERO,

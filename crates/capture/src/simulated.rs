@@ -6,7 +6,7 @@ use firstflight_contract::Nanos;
 
 use crate::aggregates::{Aggregates, aggregates};
 use crate::flows::Flow;
-use crate::offered::{Offered, offered};
+use crate::offered::{Offered, dropped, offered};
 use crate::packet::{Flags, TcpPacket};
 use crate::packet_trace::{MAX_PIECES, PacketTrace};
 use crate::sending::{Sending, sending};
@@ -83,6 +83,11 @@ impl Simulated {
     /// Packets in the order in which they were sent, with their fates.
     pub fn offered(&self) -> Vec<Offered> {
         offered(&self.0)
+    }
+
+    /// Numbers of the transmissions that were lost: [`Connection::dropped`](crate::Connection::dropped).
+    pub fn dropped(&self) -> Vec<u32> {
+        dropped(&self.0)
     }
 }
 

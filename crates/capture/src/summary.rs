@@ -383,6 +383,7 @@ mod tests {
             sent_by: at(sent),
             start: 1000 * index as u64,
             len: 1000,
+            number: 0,
             wire: 1040,
             resent: u32::from(resent.is_some()),
             resent_at: at(resent.unwrap_or(0)),

@@ -62,7 +62,7 @@ pub use defaults::{
     DEFAULT_WINDOWS, default_candidates, default_startups,
 };
 pub use effect::{Connections, effect, forecast};
-pub use firstflight_explain::Breadth;
+pub use firstflight_explain::{Breadth, Explanation};
 pub use how::deployable;
 pub use inferred::inferred_path;
 pub use input::{Identity, Input, Known, is_capture};
@@ -87,6 +87,21 @@ pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> R
     }
     match Networks::of(request) {
         Some(networks) => mix::compare(host, request, &networks, progress),
+        None => measured::compare(host, request, progress).map(|(report, _)| report),
+    }
+}
+
+/// As [`compare`], with the paths that explain a capture of one network; `None` for other inputs.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_explained(
+    host: &dyn Host,
+    request: &Request,
+    progress: &dyn Progress,
+) -> Result<(CompareReport, Option<Explanation>), Error> {
+    match Networks::of(request) {
+        Some(_) => compare(host, request, progress).map(|report| (report, None)),
         None => measured::compare(host, request, progress),
     }
 }

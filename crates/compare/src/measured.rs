@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use firstflight_document::Error;
+use firstflight_explain::Explanation;
 use firstflight_hosts::host::Host;
 use firstflight_hosts::parallel::{try_map, with_threads};
 use firstflight_hosts::progress::{Progress, go_on};
@@ -24,7 +25,7 @@ use crate::request::Request;
 use crate::risks;
 use crate::transfers::{Cell, TransferRun, estimate, tasks};
 
-/// Compares the schemes on the path of a request.
+/// Compares the schemes on the path of a request. The second value is the paths that explain its capture, if it has one.
 ///
 /// # Errors
 /// As [`crate::compare`].
@@ -32,7 +33,7 @@ pub(crate) fn compare(
     host: &dyn Host,
     request: &Request,
     progress: &dyn Progress,
-) -> Result<CompareReport, Error> {
+) -> Result<(CompareReport, Option<Explanation>), Error> {
     let measured = Measured::of(request, Subject::of(host, request)?, Extent::WHOLE, progress)?;
     let Outcome { results, recommendation, warnings } = measured.outcome(request);
     let answer = measured.answer(request, &results);
@@ -54,7 +55,8 @@ pub(crate) fn compare(
         warnings,
         traces,
     };
-    Ok(reply(request, parts))
+    let explanation = subject.into_explanation();
+    Ok((reply(request, parts), explanation))
 }
 
 /// Work for one path.

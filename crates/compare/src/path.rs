@@ -50,17 +50,19 @@ impl<'a> Subject<'a> {
         Some(explanation.misfit())
     }
 
-    /// Packets that the explained connections sent, if none was lost; `None` without a capture.
-    pub(super) fn packets_without_loss(&self) -> Option<f64> {
-        self.explanation.as_ref()?;
-        let seen = || self.on_path.iter().map(|&index| &self.connections[index].observed);
-        let none = seen().all(|one| one.retransmits == 0);
-        none.then(|| seen().map(|one| one.packets as f64).sum::<f64>().max(1.0))
+    /// Whether the explained connections sent no packet twice.
+    pub(super) fn shows_no_loss(&self) -> bool {
+        self.on_path.iter().all(|&index| self.connections[index].observed.retransmits == 0)
     }
 
     /// Paths that explain the capture.
     pub(super) fn explanation(&self) -> Option<&Explanation> {
         self.explanation.as_ref()
+    }
+
+    /// The same, of a subject that is no longer needed.
+    pub(super) fn into_explanation(self) -> Option<Explanation> {
+        self.explanation
     }
 
     /// Names of the path's values that the explanation leaves uncertain.

@@ -12,7 +12,7 @@ use firstflight_quantile::type_7;
 
 /// A transfer over aggregates.
 fn made<'a>(values: &'a [f64], scheme: &'a str, bytes: u64, late: Nanos, seed: u64) -> Made<'a> {
-    Made { kind: PathKind::Aggregating, reorders: false, values, scheme, bytes, late, seed }
+    Made { kind: PathKind::Aggregating, values, beside: (None, None), scheme, bytes, late, seed }
 }
 
 /// Seconds that a transfer takes on a path of aggregates.
@@ -24,13 +24,13 @@ fn takes(values: &[f64], scheme: &str, bytes: u64, seed: u64) -> f64 {
 /// Checks forecasts from two transfers over aggregates of 16 packets every 5 ms, whose data followed the handshake by these times.
 fn the_period_is_found(late: [Nanos; 2]) {
     const DRAWS: u32 = 20;
-    let values = [38.4e6, 0.03, 300.0, 5e-3];
+    let values = [38.4e6, 0.03, 5e-3, 300.0];
     let captures = [("hystart-linux+cubic", 1_000_000), ("slow-start+reno", 3_000_000)];
     let (mut held, mut all) = (0, 0);
     for ((scheme, bytes), late) in captures.into_iter().zip(late) {
         let (paths, _) = found(&made(&values, scheme, bytes, late, SEED), (None, None));
         let away = |path: &Weighed| {
-            path.kind != PathKind::Aggregating || (path.values[3] / 5e-3 - 1.0).abs() > 0.005
+            path.kind != PathKind::Aggregating || (path.values[2] / 5e-3 - 1.0).abs() > 0.005
         };
         let wrong: f64 = paths.iter().filter(|path| away(path)).map(|path| path.weight).sum();
         assert!(wrong < 0.01, "{late:?}: {wrong} of the weight is on other paths");
@@ -71,7 +71,7 @@ fn aggregates_have_the_rate_and_the_period_asked_for() {
     // 37.2 Mbit/s are 15.5 packets of 1500 bytes in 5 ms: 15 and 16 by turns.
     let times = |late| {
         let scenario =
-            PathKind::Aggregating.model().scenario(&[37.2e6, 0.03, 300.0, 5e-3], &base(1), Some(late), 1);
+            PathKind::Aggregating.model().scenario(&[37.2e6, 0.03, 5e-3, 300.0], &base(1), Some(late), 1);
         let Network::Graph(graph) = scenario.network else { panic!("a path is a graph") };
         let trace = graph.links[0].trace.clone().expect("a trace");
         let Schedule::Opportunities(times) = trace.schedule.as_ref() else { panic!("a trace of packets") };

@@ -3,7 +3,9 @@
 use firstflight_capture::{Aggregates, Bucket, Connection, Estimate, Inferred, PathEstimate};
 use firstflight_document::seconds::Seconds;
 
+use super::range::Range;
 use super::reordering::Lanes;
+use super::scale::Scale;
 
 /// Values of the path that the user knows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,12 +43,8 @@ pub(crate) struct Anchors {
     least_rate: f64,
     /// Estimated propagation, seconds, with its interval.
     propagation: Option<[f64; 3]>,
-    /// Estimated buffer, packets, with its interval.
-    buffer: Option<[f64; 3]>,
     /// Largest flight, packets.
     flight: f64,
-    /// Share of the packets that were lost.
-    pub(crate) lost: f64,
     /// Number of packets.
     pub(crate) packets: f64,
     /// Packets that an acknowledgement reports, in the median, and the share of those that report three or more.
@@ -149,9 +147,7 @@ impl Anchors {
                 .and_then(|unknown| unknown.low)
                 .map_or(goodput, |low| low * longer),
             propagation: triple(&path.rtt),
-            buffer: triple(&path.buffer),
             flight: flight.max_by(f64::total_cmp)?,
-            lost: sum(|one| one.observed.lost_packets) / packets,
             packets,
             lanes: Lanes::of(connections),
             packet,
@@ -172,9 +168,29 @@ impl Anchors {
         }
     }
 
-    /// Time of a full packet at the estimated rate, seconds; `None` if no rate was estimated.
-    pub(super) fn time_of_packet(&self) -> Option<f64> {
-        self.rate.map(|[_, rate, _]| self.packet / rate)
+    /// Rate of the bottleneck, bit/s: the estimate, or that of the fastest packets.
+    fn usual_rate(&self) -> f64 {
+        self.known_rate().unwrap_or(self.fastest)
+    }
+
+    /// Rate of the bottleneck, bit/s, if it is given or estimated.
+    pub(super) fn known_rate(&self) -> Option<f64> {
+        self.given.rate.or(self.rate.map(|values| values[1]))
+    }
+
+    /// Scale of the ranges that parameters have before the capture is seen.
+    pub(crate) fn scale(&self) -> Scale {
+        Scale {
+            rate: self.usual_rate(),
+            rtt: self.given.rtt.unwrap_or(self.rtt),
+            packet: self.packet,
+            ack: self.ack,
+        }
+    }
+
+    /// Rate, bit/s, and depth, bytes, of the bucket that the losses have, if any.
+    pub(crate) fn policed(&self) -> Option<[f64; 2]> {
+        self.policing.map(|bucket| [bucket.rate[1], bucket.depth[1]])
     }
 
     pub(crate) fn rate_guess(&self) -> Option<(f64, f64)> {
@@ -185,43 +201,9 @@ impl Anchors {
         guess(self.propagation)
     }
 
-    pub(crate) fn buffer_guess(&self) -> Option<(f64, f64)> {
-        guess(self.buffer)
-    }
-
-    /// Rate of the line: that of the fastest packets.
-    pub(crate) fn fastest_guess(&self) -> Option<(f64, f64)> {
-        Some((self.fastest, 0.1))
-    }
-
-    /// Rates of a policer, bit/s: around the interval of the estimate if that explains nearly every drop, as far again as it is
-    /// wide and 1 % more. The times of a policed transfer hang on single drops, so that a search over all rates ends beside
-    /// the right one.
-    pub(crate) fn policer_range(&self) -> (f64, f64) {
-        self.bucket(|bucket| bucket.rate, 0.01).unwrap_or((0.5 * self.goodput, 2.0 * self.goodput))
-    }
-
-    pub(crate) fn policer_guess(&self) -> Option<(f64, f64)> {
-        self.policing.map(|bucket| (bucket.rate[1], 0.03))
-    }
-
-    /// Depths of a policer's bucket, bytes: likewise, with 3 % more.
-    pub(crate) fn depth_range(&self) -> (f64, f64) {
-        self.bucket(|bucket| bucket.depth, 0.03).unwrap_or((3000.0, 4e6))
-    }
-
-    pub(crate) fn depth_guess(&self) -> Option<(f64, f64)> {
-        self.policing.map(|bucket| (bucket.depth[1], 0.05))
-    }
-
-    /// Interval of a value of the policer's bucket, as far again as it is wide and a share `more`; `None` if the bucket is not
-    /// well known.
-    fn bucket(&self, value: fn(&Bucket) -> [f64; 3], more: f64) -> Option<(f64, f64)> {
-        /// Contradictions for each drop. Packets that were lost elsewhere, and hosts that are late, cause some.
-        const FEW: f64 = 0.1;
-        let [low, middle, high] = value(self.policing.as_ref().filter(|bucket| bucket.wrong <= FEW)?);
-        let more = high - low + more * middle;
-        Some((low - more, high + more))
+    /// Range of the rate of a line, bit/s, around that of the fastest packets.
+    pub(crate) fn line(&self) -> Range {
+        Range::new(self.goodput, FASTEST.max(2.0 * self.fastest)).around(Some((self.fastest, 0.1)))
     }
 
     /// Periods of aggregates, seconds: around the interval of the estimate, as far again as it is wide and a per mille more. Over the
@@ -252,24 +234,11 @@ impl Anchors {
         seen.packets.map(|packets| packets.map(|count| count * self.packet / seen.period[1]))
     }
 
-    /// Buffer that holds half of the path's capacity: a smaller one loses packets by itself, not at random.
-    pub(crate) fn roomy(&self) -> f64 {
-        let rate = self.rate.map_or(self.goodput, |values| values[1]);
-        (0.5 * rate * self.rtt / self.packet).clamp(10.0, self.most_buffer() / 2.0)
-    }
-
     /// Packets that no reasonable buffer exceeds: four times the largest flight and the bandwidth-delay product.
-    pub(crate) fn most_buffer(&self) -> f64 {
+    pub(super) fn most_buffer(&self) -> f64 {
         let rate = self.rate.map_or(self.fastest, |values| values[1]);
         let bdp = rate * self.rtt / self.packet;
         (4.0 * bdp.max(self.flight)).max(50.0)
-    }
-
-    /// From one loss in all packets to four times the share that was lost, log-uniform as every scale of which nothing is
-    /// known beforehand (E. Jaynes, "Prior Probabilities", IEEE Transactions on Systems Science and Cybernetics 4(3), 1968).
-    pub(crate) fn loss_range(&self) -> (f64, f64) {
-        let least = 0.3 / self.packets;
-        (least, (4.0 * self.lost).clamp(10.0 * least, 0.5).max(2.0 * least))
     }
 
     /// Rates of a return path that limits the transfer. If the bottleneck's rate is known, the acknowledgements of full
@@ -329,7 +298,7 @@ impl Anchors {
         let get = |name: &str| libm::exp(summary.get(name));
         let packet = 1500.0 * 8.0;
         let packets = bytes / 1448.0;
-        let (rtt, lost) = (get("shortest round trip"), summary.get("retransmissions"));
+        let rtt = get("shortest round trip");
         let goodput = packets * packet / get("time of all");
         Self {
             given: Given::default(),
@@ -342,9 +311,7 @@ impl Anchors {
             rate: rate.map(|rate| [0.99 * rate, rate, 1.01 * rate]),
             least_rate: goodput,
             propagation: Some([0.99 * rtt, 0.995 * rtt, rtt]),
-            buffer: None,
             flight: get("largest flight"),
-            lost: lost * lost / packets,
             packets,
             each_ack: 1.0,
             stretched: 1.0,

@@ -44,14 +44,14 @@ mod tests {
         let (mean, deviation) = expected(&seen(0.0), PathKind::DropTail, &slow, &anchors);
         assert!((mean - 1.1456e-3).abs() < 1e-9 && deviation == 0.0, "{mean} {deviation}");
         // Forward 0.1152 ms at 100 Mbit/s; back -8 bytes at 0.32 Mbit/s: -0.2 ms.
-        let slow_return = [100e6, 0.05, 100.0, 0.32e6];
+        let slow_return = [100e6, 0.05, 0.32e6, 100.0];
         let (mean, _) = expected(&seen(0.0), PathKind::LimitedReturn, &slow_return, &anchors);
         assert!((mean + 0.0848e-3).abs() < 1e-9, "{mean}");
         // One standard deviation, 0.3 ms, from the mean: -2.5 ln(1 + 1 / 4) = -0.5579.
         let away = density(&seen(1.4456e-3), PathKind::DropTail, &slow, &anchors);
         assert!((away + 0.5579).abs() < 1e-4, "{away}");
         // Aggregates every 6 ms add 6 / 2.449 = 2.449 ms: ln(2.468 / 0.3) = 2.107 less at the mean.
-        let waits = density(&seen(0.0), PathKind::Aggregating, &[10e6, 0.05, 100.0, 6e-3], &anchors);
+        let waits = density(&seen(0.0), PathKind::Aggregating, &[10e6, 0.05, 6e-3, 100.0], &anchors);
         assert!((waits + 2.107).abs() < 1e-3, "{waits}");
     }
 }

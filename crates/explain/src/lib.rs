@@ -9,18 +9,22 @@ mod aggregated;
 mod anchors;
 mod candidate;
 mod ends;
+mod entry;
 mod handshake;
 mod kernel;
 mod kinds;
 mod linear;
+mod loss;
 mod losses;
 mod population;
+mod prior;
 mod range;
 #[cfg(test)]
 mod recognised;
 mod reordering;
 mod rerun;
 mod rules;
+mod scale;
 mod search;
 mod senders;
 mod settled;
@@ -30,6 +34,8 @@ mod starts;
 mod surface;
 mod weighed;
 mod weights;
+
+use std::cmp::Ordering;
 
 use firstflight_capture::{Connection, PathEstimate, weighted_quantile};
 use firstflight_contract::Nanos;
@@ -41,10 +47,12 @@ use firstflight_hosts::host::Host;
 use firstflight_hosts::progress::Progress;
 use kinds::PathKind;
 pub use kinds::Value;
+pub use loss::RandomLoss;
+pub use prior::PriorPath;
 use rerun::Transfer;
 use search::{Search, Target, thresholds};
-pub use senders::Shown;
 use senders::{MOST, Sender};
+pub use senders::{SENDERS, Shown};
 use weighed::Weighed;
 
 /// Longest time of a re-run, over that of the captured connection. On a path whose rate varies, transfers that take ten times as
@@ -129,7 +137,8 @@ impl Explanation {
             let transfer = Transfer { bytes, acked: seen.delivered_bytes, source: one.form(), longest };
             let (late, first, offered) = (late(one), one.first_round_trip(), one.offered());
             let end = one.slow_start_end();
-            Some((index, Target { summary, transfer, late, first, end, offered }))
+            let dropped = one.dropped().into();
+            Some((index, Target { summary, transfer, late, first, end, offered, dropped }))
         };
         let (connections, targets): (Vec<usize>, Vec<Target>) = largest.iter().filter_map(target).unzip();
         if targets.is_empty() {
@@ -183,7 +192,8 @@ impl Explanation {
 
     /// Whether a constant rate with a drop-tail queue and without random loss has most of the weight.
     pub fn is_plain(&self) -> bool {
-        let plain = self.paths.iter().filter(|path| path.kind == PathKind::DropTail);
+        let is_plain = |path: &&Weighed| path.kind == PathKind::DropTail && path.loss.is_none();
+        let plain = self.paths.iter().filter(is_plain);
         plain.map(|path| path.weight).sum::<f64>() >= 0.5
     }
 
@@ -215,12 +225,37 @@ impl Explanation {
         Some((median(|lanes| lanes.share)?, median(|lanes| lanes.delay.0 as f64)? / 1e6))
     }
 
+    /// Share of the weight whose paths have less of a value than `than`, and half of that of the paths that have as much; `None` if no path has
+    /// such a value. It is uniformly distributed over draws from the prior.
+    pub fn rank(&self, value: Value, than: f64) -> Option<f64> {
+        let (mut below, mut all) = (0.0, 0.0);
+        for path in &self.paths {
+            let Some(own) = path.value(value) else { continue };
+            // Whole packets wait.
+            let own = if value == Value::Buffer { own.round() } else { own };
+            all += path.weight;
+            below += match own.total_cmp(&than) {
+                Ordering::Less => path.weight,
+                Ordering::Equal => path.weight / 2.0,
+                Ordering::Greater => 0.0,
+            };
+        }
+        (all > 0.0).then(|| below / all)
+    }
+
+    /// Probability that one of this many packets is lost at random, over the paths.
+    pub fn random_loss(&self, packets: f64) -> f64 {
+        let one = |loss: RandomLoss| {
+            // Packets of a run are lost together.
+            let begins = loss.probability / loss.burst.max(1.0);
+            1.0 - libm::pow(1.0 - begins.min(1.0), packets)
+        };
+        self.paths.iter().map(|path| path.weight * path.loss.map_or(0.0, one)).sum()
+    }
+
     /// Quantiles 2.5, 50 and 97.5 % of a value over the paths that have it; `None` if less than half of the weight does.
     pub fn value(&self, value: Value) -> Option<[f64; 3]> {
-        let having = self
-            .paths
-            .iter()
-            .filter_map(|path| Some((path.kind.model().value(value, &path.values)?, path.weight)));
+        let having = self.paths.iter().filter_map(|path| Some((path.value(value)?, path.weight)));
         let mut having: Vec<(f64, f64)> = having.collect();
         if having.iter().map(|(_, weight)| weight).sum::<f64>() < 0.5 {
             return None;

@@ -1,16 +1,13 @@
-//! Which kind of queue dropped the lost packets: the probability of each packet's fate, given those before it.
+//! Evidence of the losses: the probability of each packet's fate, given those before it.
 //!
 //! A kind of path that repeats itself and has a free parameter drops the captured packets exactly for some value of it, and a
-//! random one never does. Re-runs therefore favour the first kind, however few losses there are. Here each packet is judged
-//! by itself. A capture shows the queue that every packet found, as its round trip; a queue's rule gives the probability that
-//! the packet is dropped, from that queue and the fates so far. The product over all packets is the likelihood of the losses
-//! under this rule, and its mean over the prior of the rule's parameters is the evidence for the kind: a parameter that had
-//! to be chosen among many costs as much as the place of a random loss among many packets (D. MacKay, "Bayesian
-//! interpolation", Neural Computation 4(3), 1992). No kind is compared by a re-run.
+//! random one never does. Re-runs would therefore favour the first kind, however few losses there are. So re-runs are made with the fates that
+//! the capture shows: the numbered packets are lost, and no others. They are compared by their times alone. The fates are judged by themselves,
+//! packet by packet: the product of the probabilities is the likelihood under a rule, and its mean over the prior of the rule's values and of
+//! random loss is the evidence. A value that had to be chosen among many costs as much as the place of a random loss among many packets
+//! (D. MacKay, "Bayesian interpolation", Neural Computation 4(3), 1992).
 //!
-//! The kinds with a constant rate differ only in this rule, so that the times of the capture say nothing more about which of them it
-//! is ([`Model::judged`](super::kinds::Model::judged)). Their rule is never certain: hosts delay packets, so that the queue is known to a part of a packet at best,
-//! and some losses have other causes.
+//! A rule is never certain: hosts delay packets, so that the queue is known to a part of a packet at best, and some losses have other causes.
 
 #[cfg(test)]
 mod tests;
@@ -19,124 +16,152 @@ use firstflight_capture::Offered;
 
 use super::anchors::Anchors;
 use super::kinds::PathKind;
-use super::population::Population;
-use super::rules::{Judged, Queued};
+use super::range::Range;
+use super::rules::{Judged, Losses, Queued, Rule, Ruled};
+use super::scale::RATE;
 use super::weighed::Weighed;
-use super::weights::{drawn, normalised};
+use super::weights::{drawn, log_sum, normalised};
 use firstflight_hosts::parallel::map;
 
-/// Shares of the kinds with a constant rate in the explanation of the losses, and their rules.
+/// Evidence of the losses for each rule, with the values that it may have.
 #[derive(Debug)]
-pub(super) struct Shares(Vec<(PathKind, f64, Judged)>);
+pub(super) struct Fates(Vec<(Rule, Judged)>);
 
-impl Shares {
-    /// Share that keeps a kind in the search: less changes no quantile of a forecast between 5 and 95 %.
-    const SOME: f64 = 0.01;
+/// Ranges of the values of the rules: those of the prior, and queues that were seen are possible.
+struct Tried<'a> {
+    anchors: &'a Anchors,
+    /// Longest queue that a packet found and passed, packets.
+    longest: f64,
+}
 
-    /// Logarithm of a Bayes factor of the root of ten: less is "barely worth mentioning" (H. Jeffreys, "Theory of Probability",
-    /// third edition, 1961, appendix B).
-    const SUBSTANTIAL: f64 = 1.151_292_546_497_023;
+impl Tried<'_> {
+    /// Values of the rule of a kind.
+    fn prior<const N: usize>(&self, kind: PathKind) -> [Range; N] {
+        let all = kind.model().prior(&self.anchors.scale());
+        std::array::from_fn(|index| all[all.len() - N + index])
+    }
 
-    /// Shares by the packets of each connection; they add up to one. None if nothing was lost, the rate is not known, or
-    /// there are several connections.
-    ///
-    /// A kind has no share unless its evidence is [`Self::SUBSTANTIAL`] against a plain queue. Random loss beside a queue whose
-    /// overflow explains every loss may be there, as behind a capture without loss, but is a risk and no explanation.
-    pub(super) fn of(connections: &[&[Offered]], anchors: &Anchors, seed: u64) -> Self {
-        let mut all = Self::judged(connections, anchors, seed);
-        let plain = all.0.iter().find(|one| one.0 == PathKind::DropTail).map_or(0.0, |one| one.2.evidence);
-        for (kind, share, judged) in &mut all.0 {
-            if *kind != PathKind::DropTail && judged.evidence - plain < Self::SUBSTANTIAL {
-                *share = 0.0;
+    /// A range of packets up to a share of what no reasonable buffer exceeds.
+    fn up_to(&self, range: Range, share: f64) -> Range {
+        let most = self.anchors.most_buffer().max(4.0 * self.longest);
+        Range::new(range.at(0.0), range.at(1.0).max(share * most))
+    }
+
+    fn buffer(&self) -> Range {
+        let [buffer] = self.prior(PathKind::DropTail);
+        self.anchors.given.buffer.map_or_else(|| self.up_to(buffer, 1.0), |given| Range::new(given, given))
+    }
+
+    fn codel(&self) -> [Range; 2] {
+        let [target, buffer] = self.prior(PathKind::Codel);
+        [target, self.up_to(buffer, 1.0)]
+    }
+
+    fn red(&self) -> [Range; 4] {
+        let [min, ratio, max_p, weight] = self.prior(PathKind::Red);
+        [self.up_to(min, 0.5), ratio, max_p, weight]
+    }
+
+    /// The rate of a policer is that of any bottleneck; its line shows which are possible.
+    fn policer(&self) -> [Range; 2] {
+        let [_, depth] = self.prior(PathKind::Policer);
+        let (goodput, sent) = (self.anchors.goodput, self.anchors.packets * self.anchors.packet / 8.0);
+        let rate = Range::new(RATE.0.min(goodput / 4.0), RATE.1.max(4.0 * goodput));
+        [rate, Range::new(depth.at(0.0), depth.at(1.0).max(sent))]
+    }
+}
+
+impl Fates {
+    /// Share of the weight of a family of kinds below which a kind is left out.
+    const SOME: f64 = 1e-3;
+
+    /// The evidence of the packets of each connection at a bottleneck of this rate, bit/s.
+    pub(super) fn of(connections: &[&[Offered]], rate: f64, anchors: &Anchors, seed: u64) -> Self {
+        let queued = Queued::new(connections, anchors.packet / rate);
+        let losses = |fine| Losses::new(queued.lost(), fine, anchors.given.loss);
+        let tried = Tried { anchors, longest: queued.longest() };
+        let rules = [Rule::Buffer, Rule::Codel, Rule::Red, Rule::Policer];
+        let judged = map(&rules, |rule| match rule {
+            Rule::Buffer => queued.buffer(&tried.buffer(), &losses(true)),
+            Rule::Codel => {
+                let [target, buffer] = tried.codel();
+                queued.codel(&target, &buffer, &losses(false))
             }
-        }
-        let sum: f64 = all.0.iter().map(|one| one.1).sum();
-        all.0.iter_mut().for_each(|one| one.1 /= sum);
-        all
-    }
-
-    /// Probabilities of the kinds, given the losses.
-    fn judged(connections: &[&[Offered]], anchors: &Anchors, seed: u64) -> Self {
-        let Some(packet) = anchors.time_of_packet().filter(|_| anchors.lost > 0.0) else {
-            return Self(vec![]);
-        };
-        // Each connection has losses that fit no rule. Over several connections these add up, and the most tolerant rule gets all
-        // the weight.
-        let [offered] = connections else { return Self(vec![]) };
-        let queued = Queued::new(offered, packet);
-        if !queued.lost() {
-            return Self(vec![]);
-        }
-        let shown: Vec<PathKind> =
-            PathKind::ALL.into_iter().filter(|kind| kind.model().shows(anchors)).collect();
-        let judged = map(&shown, |kind| {
-            let model = kind.model();
-            Some((*kind, model.judged(&model.ranges(anchors), &queued, seed)?))
+            Rule::Red => queued.red(tried.red(), &losses(false), seed),
+            Rule::Policer => {
+                let [rate, depth] = tried.policer();
+                queued.policer([rate, depth], anchors.packet, anchors.policed(), &losses(false), seed)
+            }
+            Rule::Run => unreachable!("it is not judged"),
         });
-        let judged: Vec<(PathKind, Judged)> = judged.into_iter().flatten().collect();
-        let logs: Vec<f64> = judged.iter().map(|(kind, it)| it.evidence + libm::log(kind.prior())).collect();
-        let each = judged.into_iter().zip(normalised(&logs));
-        Self(each.map(|((kind, judged), share)| (kind, share, judged)).collect())
+        Self(rules.into_iter().zip(judged).collect())
     }
 
-    /// Share of a kind; `None` if the losses say nothing about it.
-    fn share(&self, kind: PathKind) -> Option<f64> {
-        self.0.iter().find(|one| one.0 == kind).map(|one| one.1)
+    /// Judgement of a rule. Where only a run shows what is dropped, a full buffer stands for it.
+    fn judged(&self, rule: Rule) -> &Judged {
+        let rule = if rule == Rule::Run { Rule::Buffer } else { rule };
+        &self.0.iter().find(|one| one.0 == rule).expect("every rule is judged").1
     }
 
-    /// Keeps the populations that resemble the capture, and if one of them has a share in the losses, the others that have some.
-    pub(super) fn retain(&self, populations: &mut Vec<Population>, resembles: impl Fn(&Population) -> bool) {
-        let alive = populations.iter().any(|one| self.share(one.kind).is_some() && resembles(one));
-        populations.retain(|one| {
-            resembles(one) || alive && self.share(one.kind).is_some_and(|share| share >= Self::SOME)
-        });
+    /// Kinds that have the same times as this one, with the logarithms of their probability before the capture times that of the fates.
+    fn family(&self, kind: PathKind) -> impl Iterator<Item = (PathKind, f64)> + '_ {
+        let of = |kind: PathKind| libm::log(kind.prior()) + self.judged(kind.model().rule()).evidence;
+        kind.family().iter().map(move |kind| (*kind, of(*kind)))
     }
 
-    /// Paths of random kinds with values of the rule by their weights. Whether a packet was dropped by chance does not depend on
-    /// the times: given which packets were, re-runs say nothing about the rule, and a regression over them is biased by what
-    /// they cannot imitate.
+    /// Logarithm of the probability before the capture times that of the fates, over the family of a kind.
+    pub(super) fn evidence(&self, kind: PathKind) -> f64 {
+        log_sum(self.family(kind).map(|one| one.1))
+    }
+
+    /// Logarithm of the share of the rule's values that a path of these values can have.
+    pub(super) fn admitted(&self, kind: PathKind, timed: &[f64]) -> f64 {
+        let model = kind.model();
+        if kind.family().len() > 1 || model.rule() == Rule::Run {
+            return 0.0;
+        }
+        libm::log(self.rules(kind, timed).map(|(_, weight)| weight).sum())
+    }
+
+    /// Values of the rule of a kind that a path of these values can have, with their weights.
+    fn rules(&self, kind: PathKind, timed: &[f64]) -> impl Iterator<Item = (&Ruled, f64)> {
+        let model = kind.model();
+        let admits =
+            move |one: &&Ruled| model.rule() == Rule::Run || model.admits(&[timed, &one.values].concat());
+        self.judged(model.rule()).rules.iter().filter(admits).map(|one| (one, one.weight))
+    }
+
+    /// Paths with the values of their rules, drawn by their weights.
     pub(super) fn settle(&self, paths: Vec<Weighed>) -> Vec<Weighed> {
-        /// Copies of each path, each with values of its own.
+        /// Copies of each path with each rule that counts, each with values of its own.
         const COPIES: usize = 4;
         /// Fractions of the multiples of this number are evenly spread.
         const GOLDEN: f64 = 0.618_033_988_749_894_9;
         let mut settled = vec![];
         for path in paths {
-            let rules = self.0.iter().find(|one| one.0 == path.kind).map_or(&[][..], |one| &one.2.rules);
-            if rules.is_empty() {
-                settled.push(path);
-                continue;
-            }
-            let weights: Vec<f64> = rules.iter().map(|one| one.1).collect();
-            for _ in 0..COPIES {
-                let share = libm::fmod(0.5 + GOLDEN * settled.len() as f64, 1.0);
-                let rule = &rules[drawn(&weights, share)].0;
-                let mut copy = path.clone();
-                copy.weight /= COPIES as f64;
-                path.kind.model().take_rule(&mut copy.values, rule);
-                settled.push(copy);
+            let (kinds, logs): (Vec<PathKind>, Vec<f64>) = self.family(path.kind).unzip();
+            for (kind, share) in kinds.into_iter().zip(normalised(&logs)) {
+                if share < Self::SOME {
+                    continue;
+                }
+                let rule = kind.model().rule();
+                let (rules, weights): (Vec<&Ruled>, Vec<f64>) = self.rules(kind, &path.values).unzip();
+                if rules.is_empty() {
+                    continue;
+                }
+                let sum: f64 = weights.iter().sum();
+                // The runs of other flows have their own losses. Random ones beside them would count these twice.
+                let copies = if rule == Rule::Run { 1 } else { COPIES };
+                for _ in 0..copies {
+                    let place = libm::fmod(0.5 + GOLDEN * settled.len() as f64, 1.0);
+                    let Ruled { values, loss, .. } = rules[drawn(&weights, place * sum)];
+                    let (own, loss) = if rule == Rule::Run { (&[][..], None) } else { (&values[..], *loss) };
+                    let values = [&path.values[..], own].concat();
+                    let weight = path.weight * share / copies as f64;
+                    settled.push(Weighed { kind, values, loss, weight, ..path.clone() });
+                }
             }
         }
         settled
-    }
-
-    /// Divides the weights of kinds anew among those that have a share.
-    pub(super) fn divide(&self, kinds: &[PathKind], weights: &mut [f64]) {
-        let own = || kinds.iter().filter_map(|kind| self.share(*kind));
-        let shares: f64 = own().sum();
-        let all: f64 = kinds
-            .iter()
-            .zip(&*weights)
-            .filter(|(kind, _)| self.share(**kind).is_some())
-            .map(|one| *one.1)
-            .sum();
-        if shares <= 0.0 {
-            return;
-        }
-        for (kind, weight) in kinds.iter().zip(weights) {
-            if let Some(share) = self.share(*kind) {
-                *weight = all * share / shares;
-            }
-        }
     }
 }

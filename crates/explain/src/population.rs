@@ -6,6 +6,7 @@ use super::candidate::{Candidate, Tried};
 use super::kernel::Kernel;
 use super::kinds::{PLACES, PathKind, Place};
 use super::range::{Range, reflected_density};
+use super::reordering::{PARAMETERS, Pair};
 use super::senders::Senders;
 use super::surface::Surface;
 
@@ -42,8 +43,17 @@ impl Population {
         self.kind.model().is_random() || self.reorders
     }
 
+    /// Values of the kind that its times show.
     pub(super) fn values(&self, place: &Place) -> Vec<f64> {
-        self.ranges.iter().zip(place).map(|(range, place)| range.at(*place)).collect()
+        let own = self.ranges.len() - if self.reorders { PARAMETERS } else { 0 };
+        self.ranges.iter().zip(place).take(own).map(|(range, place)| range.at(*place)).collect()
+    }
+
+    /// Values of the lanes, if packets overtake each other.
+    pub(super) fn lanes(&self, place: &Place) -> Option<Pair> {
+        let first = self.ranges.len().checked_sub(PARAMETERS)?;
+        self.reorders
+            .then(|| std::array::from_fn(|index| self.ranges[first + index].at(place[first + index])))
     }
 
     /// Keeps the `most` nearest candidates.

@@ -54,15 +54,17 @@ impl Lanes {
     }
 }
 
-/// The lanes of the last two of `values`.
-pub(super) fn lanes(values: &[f64]) -> Reorder {
-    let [.., share, delay] = values else { unreachable!("a path that reorders has values for it") };
+/// Share of the packets on the slower lane, and its delay in seconds.
+pub(super) type Pair = [f64; PARAMETERS];
+
+/// The lanes of these values.
+pub(super) fn lanes([share, delay]: Pair) -> Reorder {
     let delay = Nanos((delay * 1e9).round().max(1.0) as u64);
     Reorder { share: share.min(0.99), delay, burst: 1.0 }
 }
 
 /// Adds them to the bottleneck, the first link of a candidate's `scenario`.
-pub(super) fn add(scenario: &mut Scenario, values: &[f64]) {
+pub(super) fn add(scenario: &mut Scenario, values: Pair) {
     if let Network::Graph(graph) = &mut scenario.network
         && let Some(bottleneck) = graph.links.first_mut()
     {

@@ -67,8 +67,10 @@ mod tests {
     use firstflight_scenario::{FlowGroup, Limit, Profile, Receiver, SchemeSpec};
 
     use super::super::kinds::PathKind;
+    use super::super::loss::RandomLoss;
     use super::super::recognised::base;
-    use super::super::weighed;
+    use super::super::senders::Schemes;
+    use super::super::weighed::Weighed;
     use super::*;
     use firstflight_hosts::simulator::Simulator;
     use firstflight_hosts::trace::capture::Capture;
@@ -95,20 +97,20 @@ mod tests {
         assert!(run(10_000, Nanos::from_millis(200)).is_some());
     }
 
-    /// Values of a path of each kind, and those of reordering.
+    /// Values of a path of each kind.
     const PATHS: [(PathKind, &[f64]); 12] = [
         (PathKind::DropTail, &[8e6, 0.05, 25.0]),
-        (PathKind::RandomLoss, &[20e6, 0.03, 200.0, 0.03, 2.0]),
+        (PathKind::DropTail, &[20e6, 0.03, 200.0]),
         (PathKind::Red, &[10e6, 0.04, 8.0, 3.0, 0.1, 0.005]),
         (PathKind::Codel, &[6e6, 0.04, 5e-3, 500.0]),
         (PathKind::Policer, &[40e6, 0.03, 5e6, 40e3]),
-        (PathKind::TokenBucket, &[40e6, 0.03, 60.0, 5e6, 30e3]),
-        (PathKind::VaryingRate, &[12e6, 0.05, 50.0, 0.6, 0.2, 0.5, 5.0]),
-        (PathKind::Aggregating, &[30e6, 0.03, 300.0, 8e-3]),
+        (PathKind::TokenBucket, &[40e6, 0.03, 5e6, 30e3, 60.0]),
+        (PathKind::VaryingRate, &[12e6, 0.05, 0.6, 0.2, 0.5, 5.0, 50.0]),
+        (PathKind::Aggregating, &[30e6, 0.03, 8e-3, 300.0]),
         (PathKind::OtherTraffic, &[15e6, 0.05, 80.0, 2.0, 0.8, 0.3]),
         (PathKind::OtherTraffic, &[30e6, 0.01, 20.0, 4.0, 0.1, 0.3]),
-        (PathKind::LimitedReturn, &[60e6, 0.03, 300.0, 3e5]),
-        (PathKind::ThinnedReturn, &[12e6, 0.04, 15.0, 4.0]),
+        (PathKind::LimitedReturn, &[60e6, 0.03, 3e5, 300.0]),
+        (PathKind::ThinnedReturn, &[12e6, 0.04, 4.0, 15.0]),
     ];
 
     fn segments(acked: u64) -> Wanted {
@@ -136,9 +138,13 @@ mod tests {
                     let seed = number as u64;
                     let mut base = base(400_000);
                     (base.flows[0].handshake, base.flows[0].receiver) = (handshake, receiver);
-                    let values = [values, &[0.03, 4e-3]].concat();
-                    let late = Some(Nanos::ZERO);
-                    let mut scenario = weighed::scenario(kind, &values, reorders, &base, late, seed);
+                    // The second path loses packets at random.
+                    let loss = (number == 1).then_some(RandomLoss { probability: 0.03, burst: 2.0 });
+                    let (values, lanes) = (values.to_vec(), reorders.then_some([0.03, 4e-3]));
+                    let schemes = Schemes::default();
+                    let path =
+                        Weighed { kind, values, lanes, loss, schemes, weight: 1.0, misfit: 0.0, times: 0.0 };
+                    let mut scenario = path.scenario(&base, Some(Nanos::ZERO), seed);
                     scenario.flows[0].scheme = SchemeSpec::parse(scheme).expect("a scheme");
                     for (acked, longest) in [(400_000, 60_000), (250_000, 60_000), (400_000, 150)] {
                         let Start::At(begin) = scenario.flows[0].start else {

@@ -11,6 +11,8 @@
 //! Nature 466, 2010): kinds that repeat themselves must match the capture closely, and others as closely as they match
 //! themselves.
 
+use std::sync::Arc;
+
 use firstflight_capture::summary::{IN_ORDER, NAMES, Statistic, Summary};
 use firstflight_capture::{FirstRoundTrip, Offered, SlowStartEnd};
 use firstflight_contract::Nanos;
@@ -20,33 +22,39 @@ use firstflight_scenario::Scenario;
 use super::anchors::Anchors;
 use super::candidate::{Candidate, Tried};
 use super::ends;
+use super::entry;
 use super::handshake;
 use super::kernel::{Kernel, REPEATS, floors};
 use super::kinds::{MOST, PLACES, PathKind, Place};
-use super::losses::Shares;
+use super::losses::Fates;
 use super::population::{EQUAL, KEPT, Population};
 use super::range::{Range, normal, reflected};
 use super::reordering;
 use super::rerun::{Transfer, rerun};
+use super::rules::Rule;
 use super::senders::{Sender, Senders};
 use super::settled::{Final, settled};
 use super::spread::Spread;
 use super::surface::Surface;
-use super::weighed::{Weighed, scenario};
+use super::weighed::Weighed;
 use super::weights::{ENOUGH, drawn, flattened, normalised};
 use firstflight_hosts::host::Host;
-use firstflight_hosts::parallel::try_map;
+use firstflight_hosts::parallel::{map, try_map};
 use firstflight_hosts::progress::Progress;
 
 /// Generations that approach the capture by a plain distance, and those that follow with the kernel.
 const APPROACH: u32 = 3;
 const LONGEST_APPROACH: u32 = 7;
 const REFINE: u32 = 3;
+/// Kinds whose work each generation of a refinement has at least.
+const SHARED: usize = 4;
 /// Candidates whose re-runs measure the spread.
 const MEASURED: usize = 10;
 /// A kind is given up after the approach if its best candidate is this many times as far from the capture as the best
 /// of all.
 const HOPELESS: f64 = 3.0;
+/// Difference of the logarithms of the evidence of the fates within which a kind's rule explains them as well as any.
+const EXPLAINS: f64 = 10.0;
 /// Difference of the best logarithms of the likelihood above which a kind is given up, after the approach and after each
 /// refinement. A refinement added 22 at most to that of a kind behind on seven captures where all were refined, and
 /// a weight that is negligible is a difference of 9.
@@ -55,7 +63,7 @@ const UNLIKELY: [f64; REFINE as usize + 1] = [60.0, 40.0, 30.0, 25.0];
 const SEEDS: u64 = 2;
 
 /// Steps of progress: each kind approaches the capture, and all that are left refine.
-pub(super) const STEPS: u64 = (PathKind::ALL.len() * APPROACHES) as u64 + REFINE as u64 + 1;
+pub(super) const STEPS: u64 = (PathKind::SEARCHED * APPROACHES) as u64 + REFINE as u64 + 1;
 /// Steps of the approach of one kind.
 const APPROACHES: usize = 1;
 
@@ -71,6 +79,8 @@ pub(super) struct Target {
     pub(super) end: Option<SlowStartEnd>,
     /// Packets with their fates.
     pub(super) offered: Vec<Offered>,
+    /// Numbers of the transmissions that were lost.
+    pub(super) dropped: Arc<[u32]>,
 }
 
 /// Slow-start thresholds, packets, that the senders of targets may have had, in order and without repetition.
@@ -95,13 +105,23 @@ pub(super) struct Search<'a> {
     pub(super) first: usize,
 }
 
+/// Rate of the plain paths nearest the capture, bit/s, in the median. A capture of which no rate can be estimated shows that packets did not wait.
+fn plain_rate(populations: &[Population]) -> f64 {
+    let plain = populations.iter().find(|population| population.kind == PathKind::DropTail);
+    let plain = plain.or(populations.first()).expect("a kind that can be run");
+    let mut near: Vec<&Tried> = plain.tried.iter().collect();
+    near.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+    near.truncate(KEPT);
+    let mut rates: Vec<f64> = near.iter().map(|one| plain.values(&one.candidate.place)[0]).collect();
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}
+
 impl Search<'_> {
     /// Paths that explain the targets. Their weights add up to one; none if nothing could be run.
     pub(super) fn run(&self, progress: &dyn Progress) -> Vec<Weighed> {
-        let offered = self.targets.iter().map(|target| target.offered.as_slice());
-        let losses = Shares::of(&offered.collect::<Vec<_>>(), &self.anchors, self.seed);
         let mut populations: Vec<Population> = vec![];
-        for kind in PathKind::ALL {
+        for kind in PathKind::searched() {
             if !kind.model().shows(&self.anchors) {
                 progress.advance(1);
                 continue;
@@ -124,12 +144,23 @@ impl Search<'_> {
             }
             progress.advance(1);
         }
+        if populations.is_empty() {
+            return vec![];
+        }
         let best = |population: &Population| {
             // Below this distance kinds are equally good, as candidates are.
             population.tried.iter().map(|one| one.distance).fold(f64::INFINITY, f64::min).max(EQUAL)
         };
         let least = populations.iter().map(best).fold(f64::INFINITY, f64::min);
-        losses.retain(&mut populations, |population| best(population) <= HOPELESS * least);
+        let offered: Vec<&[Offered]> = self.targets.iter().map(|target| target.offered.as_slice()).collect();
+        let rate = self.anchors.known_rate().unwrap_or_else(|| plain_rate(&populations));
+        let fates = Fates::of(&offered, rate, &self.anchors, self.seed);
+        // The kinds whose rules explain the fates best stay until their times are compared.
+        let explains = |population: &Population| fates.evidence(population.kind);
+        let most = populations.iter().map(explains).fold(f64::NEG_INFINITY, f64::max);
+        populations.retain(|population| {
+            best(population) <= HOPELESS * least || explains(population) >= most - EXPLAINS
+        });
         for population in &mut populations {
             for generation in APPROACH + 1..=LONGEST_APPROACH {
                 if population.is_near() {
@@ -141,23 +172,65 @@ impl Search<'_> {
         for population in &mut populations {
             self.settle_kernel(population, false);
         }
-        self.give_up(&mut populations, UNLIKELY[0], &losses);
+        self.give_up(&mut populations, UNLIKELY[0], &fates);
         for generation in 1..=REFINE {
+            // The kinds that are left share the work of those that are given up: a path that repeats itself is found among many.
+            let each = self.later() * (SHARED / populations.len()).max(1);
             for population in &mut populations {
                 let weights = self.weights(population);
-                let next = self.moved(population, &weights, LONGEST_APPROACH + generation, self.later());
+                let each = if population.is_random() { self.later() } else { each };
+                let next = self.moved(population, &weights, LONGEST_APPROACH + generation, each);
                 let tried = self.try_all(population, &next);
                 population.tried.extend(tried);
                 if generation < REFINE || population.is_random() {
                     self.settle_kernel(population, true);
                 }
             }
-            self.give_up(&mut populations, UNLIKELY[generation as usize], &losses);
+            self.give_up(&mut populations, UNLIKELY[generation as usize], &fates);
             progress.advance(1);
         }
-        let kinds: Vec<Vec<Final>> = populations.iter_mut().map(|population| self.last(population)).collect();
+        let last = |population: &mut Population| (population.kind, self.last(population, &fates));
+        let kinds = populations.iter_mut().map(last).collect();
+        let mut paths = settled(kinds, &fates);
+        self.refine(&mut paths, &populations);
         progress.advance(1);
-        settled(kinds, &losses)
+        paths.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        paths
+    }
+
+    /// Weighs anew the paths that drop the same packets in each run: round trips show the queue to a part of a packet at best, and a run that is
+    /// left to its rule shows to the packet which ones it drops. The weight of all such paths of a kind stays as it is.
+    fn refine(&self, paths: &mut [Weighed], populations: &[Population]) {
+        /// Logarithm of the likelihood of a path on which the transfer does not come as far.
+        const NONE: f64 = -1e3;
+        for population in populations {
+            for &kind in population.kind.family() {
+                let repeats = |path: &&mut Weighed| path.kind == kind && path.loss.is_none();
+                let mut own: Vec<&mut Weighed> = paths.iter_mut().filter(repeats).collect();
+                if own.is_empty() || population.is_random() || !kind.model().rule().repeats() {
+                    continue;
+                }
+                let logs = map(&own, |path| {
+                    let run = |(index, target): (usize, &Target)| {
+                        let scenario = path.scenario(self.base, target.late, path.seed(index));
+                        let sender = &self.schemes[path.schemes[index]].candidate;
+                        rerun(self.host, scenario, sender, &target.transfer, path.seed(index))
+                    };
+                    let ran: Option<Vec<_>> = self.targets.iter().enumerate().map(run).collect();
+                    let (summaries, ends): (Vec<_>, Vec<_>) = ran?.into_iter().unzip();
+                    Some(self.likelihood(&summaries, &population.kernel).0 + self.ended(&ends) - path.times)
+                });
+                let sum: f64 = own.iter().map(|path| path.weight).sum();
+                let logs: Vec<f64> = own
+                    .iter()
+                    .zip(logs)
+                    .map(|(path, log)| libm::log(path.weight) + log.unwrap_or(NONE))
+                    .collect();
+                for (path, weight) in own.iter_mut().zip(flattened(&logs, ENOUGH)) {
+                    path.weight = sum * weight;
+                }
+            }
+        }
     }
 
     /// Candidates of each later generation of a kind.
@@ -193,14 +266,20 @@ impl Search<'_> {
         population: &Population,
         candidate: &Candidate,
     ) -> Option<Vec<(Summary, Option<SlowStartEnd>)>> {
-        let values = population.values(&candidate.place);
-        if !population.kind.model().admits(&values) {
+        let model = population.kind.model();
+        let values = model.open(&population.values(&candidate.place));
+        if !model.admits(&values) {
             return None;
         }
         let run = |(index, target): (usize, &Target)| {
             let seed = candidate.seed.wrapping_add(index as u64);
-            let scenario =
-                scenario(population.kind, &values, population.reorders, self.base, target.late, seed);
+            let mut scenario = model.scenario(&values, self.base, target.late, seed);
+            if let Some(lanes) = population.lanes(&candidate.place) {
+                reordering::add(&mut scenario, lanes);
+            }
+            if model.rule() != Rule::Run {
+                entry::forced(&mut scenario, &target.dropped);
+            }
             rerun(
                 self.host,
                 scenario,
@@ -223,14 +302,14 @@ impl Search<'_> {
         population.tried.extend(tried);
     }
 
-    /// Gives up the kinds whose best candidate is less likely than the best of all by more than this.
-    fn give_up(&self, populations: &mut Vec<Population>, by: f64, losses: &Shares) {
+    /// Gives up the kinds whose best candidate is less likely, with the fates, than the best of all by more than this.
+    fn give_up(&self, populations: &mut Vec<Population>, by: f64, fates: &Fates) {
         let best = |population: &Population| {
             let each = population.tried.iter().map(|one| self.log_likelihood(population, one));
-            each.fold(f64::NEG_INFINITY, f64::max)
+            each.fold(f64::NEG_INFINITY, f64::max) + fates.evidence(population.kind)
         };
         let most = populations.iter().map(best).fold(f64::NEG_INFINITY, f64::max);
-        losses.retain(populations, |population| best(population) >= most - by);
+        populations.retain(|population| best(population) >= most - by);
     }
 
     /// Logarithm of the likelihood of a candidate that has run.
@@ -250,7 +329,7 @@ impl Search<'_> {
 
     /// Logarithm of the density of the first round trips on the path of a candidate.
     fn opened(&self, population: &Population, candidate: &Candidate) -> f64 {
-        let values = population.values(&candidate.place);
+        let values = population.kind.model().open(&population.values(&candidate.place));
         let first = self.targets.iter().filter_map(|target| target.first);
         first.map(|seen| handshake::density(&seen, population.kind, &values, &self.anchors)).sum()
     }
@@ -339,7 +418,7 @@ impl Search<'_> {
 
     /// Last generation of a kind. Candidates of a random kind run several times, and the capture is compared with the
     /// surface through all runs, so that a lucky run does not decide.
-    fn last(&self, population: &mut Population) -> Vec<Final> {
+    fn last(&self, population: &mut Population, fates: &Fates) -> Vec<Final> {
         let weights = self.weights(population);
         let steps = population.steps(&weights);
         let (count, repeats) = self.final_count(population);
@@ -356,26 +435,30 @@ impl Search<'_> {
             let (surfaces, kernel, two) = self.surfaces(&all, population.ranges.len());
             (population.surfaces, population.kernel, between) = (Some(surfaces), kernel, Some(two));
         }
+        let volume = population.kind.model().volume(&self.anchors);
         let judge = |(candidate, runs): (&Candidate, &[Option<Tried>])| {
             let first = runs.iter().flatten().next()?;
             let expected = population.expected(candidate, || first.summaries.clone());
             let (likelihood, misfit) = self.likelihood(&expected, &population.kernel);
             // Other kinds are compared by the difference between two runs, and so must this one be.
             let between = between.as_ref().map(|kernel| self.likelihood(&expected, kernel).0);
-            let opened = self.opened(population, candidate) + self.ended(&first.ends);
+            let admitted = fates.admitted(population.kind, &population.values(&candidate.place));
+            let opened = self.opened(population, candidate) + self.ended(&first.ends) + admitted;
             let proposed = population.proposed(candidate, &weights, &steps, self.senders());
             Some(Final {
                 weighed: Weighed {
                     kind: population.kind,
                     values: population.values(&candidate.place),
-                    reorders: population.reorders,
+                    lanes: population.lanes(&candidate.place),
+                    loss: None,
                     schemes: candidate.schemes,
                     weight: 0.0,
                     misfit,
+                    times: likelihood + self.ended(&first.ends),
                 },
                 likelihood: likelihood + opened,
                 comparable: between.unwrap_or(likelihood) + opened,
-                prior: libm::log(population.kind.prior() / count as f64) - libm::log(proposed),
+                prior: volume - libm::log(count as f64) - libm::log(proposed),
             })
             .filter(|one| one.likelihood.is_finite() && one.prior.is_finite())
         };

@@ -11,7 +11,7 @@ pub(super) const MOST: usize = 3;
 /// Schemes with their probabilities before the capture is seen, the most common first. Linux's default, and the two other
 /// controls that its distributions ship, are far more common than the rest (A. Mishra et al., "The Great Internet TCP
 /// Congestion Control Census", SIGMETRICS 2019); the shares are round numbers.
-const SENDERS: [(&str, f64); 6] = [
+pub const SENDERS: [(&str, f64); 6] = [
     ("hystart-linux+cubic", 0.35),
     ("bbr", 0.3),
     ("slow-start+reno", 0.2),

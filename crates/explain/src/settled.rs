@@ -1,6 +1,7 @@
 //! The paths that explain a capture, from the candidates of the last generation.
 
-use crate::losses::Shares;
+use crate::kinds::PathKind;
+use crate::losses::Fates;
 use crate::weighed::Weighed;
 use crate::weights::{ENOUGH, flattened, log_sum, normalised};
 
@@ -24,14 +25,15 @@ pub(super) struct Final {
 /// (annealed importance sampling: R. Neal, Statistics and Computing 11(2), 2001): a handful of candidates would
 /// understate the uncertainty.
 ///
-/// The kinds that differ only by the rule that drops packets have the weight of all of them together, divided as `losses` asks for.
-pub(super) fn settled(kinds: Vec<Vec<Final>>, losses: &Shares) -> Vec<Weighed> {
-    let evidence = |last: &Vec<Final>| log_sum(last.iter().map(|one| one.comparable + one.prior));
-    let kinds: Vec<Vec<Final>> = kinds.into_iter().filter(|last| !last.is_empty()).collect();
-    let mut shares = normalised(&kinds.iter().map(evidence).collect::<Vec<_>>());
-    losses.divide(&kinds.iter().map(|last| last[0].weighed.kind).collect::<Vec<_>>(), &mut shares);
+/// The weight of a family of kinds is its probability before the capture, times that of the fates, times that of the times given the fates.
+pub(super) fn settled(kinds: Vec<(PathKind, Vec<Final>)>, fates: &Fates) -> Vec<Weighed> {
+    let evidence = |(kind, last): &(PathKind, Vec<Final>)| {
+        fates.evidence(*kind) + log_sum(last.iter().map(|one| one.comparable + one.prior))
+    };
+    let kinds: Vec<(PathKind, Vec<Final>)> = kinds.into_iter().filter(|(_, last)| !last.is_empty()).collect();
+    let shares = normalised(&kinds.iter().map(evidence).collect::<Vec<_>>());
     let mut weighed: Vec<Weighed> = vec![];
-    for (last, share) in kinds.into_iter().zip(shares) {
+    for ((_, last), share) in kinds.into_iter().zip(shares) {
         let weights = spread_out(&last);
         let own = last.into_iter().zip(weights);
         weighed.extend(own.map(|(one, weight)| Weighed { weight: share * weight, ..one.weighed }));
@@ -41,7 +43,7 @@ pub(super) fn settled(kinds: Vec<Vec<Final>>, losses: &Shares) -> Vec<Weighed> {
     for one in &mut weighed {
         one.weight /= sum;
     }
-    let mut weighed = losses.settle(weighed);
+    let mut weighed = fates.settle(weighed);
     weighed.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     weighed
 }

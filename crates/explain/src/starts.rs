@@ -16,7 +16,7 @@ const BYTES: u64 = 2_000_000;
 fn likeliest(made: &str) -> (Candidate, f64) {
     let (kind, late, seed) = (PathKind::DropTail, Nanos::ZERO, SEED);
     let made_by = Candidate::parse(made).expect("a sender");
-    let transfer = Made { kind, reorders: false, values: &PATH, scheme: made, bytes: BYTES, late, seed };
+    let transfer = Made { kind, values: &PATH, beside: (None, None), scheme: made, bytes: BYTES, late, seed };
     let (target, _) = transfer.seen(None);
     let anchors = Anchors::of_summary(&target.summary, BYTES as f64, Some(PATH[0]));
     let mut base = base(BYTES);

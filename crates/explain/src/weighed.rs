@@ -3,48 +3,59 @@
 use firstflight_contract::Nanos;
 use firstflight_scenario::{Reorder, Scenario};
 
-use crate::kinds::PathKind;
-use crate::reordering;
+use crate::entry;
+use crate::kinds::{PathKind, Value};
+use crate::loss::RandomLoss;
+use crate::reordering::{self, Pair};
 use crate::senders::Schemes;
 
 /// A path with its weight among those of every kind.
 #[derive(Clone, Debug)]
 pub(super) struct Weighed {
     pub(super) kind: PathKind,
+    /// Values of the kind: those that the times show and, behind the search, those of its rule.
     pub(super) values: Vec<f64>,
-    /// Whether the last values are those of reordering.
-    pub(super) reorders: bool,
+    /// Share of the packets on the slower lane, and its delay, if packets overtake each other.
+    pub(super) lanes: Option<Pair>,
+    /// Random loss, if there is any.
+    pub(super) loss: Option<RandomLoss>,
     pub(super) schemes: Schemes,
     pub(super) weight: f64,
     /// Root mean square difference from the capture, in standard deviations.
     pub(super) misfit: f64,
+    /// Logarithm of the likelihood of its times, with the fates of the capture.
+    pub(super) times: f64,
 }
 
 impl Weighed {
+    /// Seed of a run of a connection with this index: nothing that it draws matters to a path that repeats itself.
+    pub(super) fn seed(&self, index: usize) -> u64 {
+        index as u64
+    }
+
+    /// A value of the path; `None` if its kind does not have it.
+    pub(super) fn value(&self, value: Value) -> Option<f64> {
+        match value {
+            Value::Loss => Some(self.loss.map_or(0.0, |loss| loss.probability)),
+            _ => self.kind.model().value(value, &self.values),
+        }
+    }
+
     /// Lanes on which packets overtake each other, if they do.
     pub(super) fn lanes(&self) -> Option<Reorder> {
-        self.reorders.then(|| reordering::lanes(&self.values))
+        self.lanes.map(reordering::lanes)
     }
 
     /// The scenario `base`, whose first flow is the transfer, on this path; `seed` draws what differs from one transfer to
     /// the next. `late` is the time from the handshake to the first data; of `None` it is drawn.
     pub(super) fn scenario(&self, base: &Scenario, late: Option<Nanos>, seed: u64) -> Scenario {
-        scenario(self.kind, &self.values, self.reorders, base, late, seed)
+        let mut scenario = self.kind.model().scenario(&self.values, base, late, seed);
+        if let Some(lanes) = self.lanes {
+            reordering::add(&mut scenario, lanes);
+        }
+        if let Some(loss) = self.loss {
+            entry::lose(&mut scenario, loss);
+        }
+        scenario
     }
-}
-
-/// The scenario `base` on a path of this kind and these values, the last ones of which are those of reordering if it `reorders`.
-pub(super) fn scenario(
-    kind: PathKind,
-    values: &[f64],
-    reorders: bool,
-    base: &Scenario,
-    late: Option<Nanos>,
-    seed: u64,
-) -> Scenario {
-    let mut scenario = kind.model().scenario(values, base, late, seed);
-    if reorders {
-        reordering::add(&mut scenario, values);
-    }
-    scenario
 }

@@ -3,26 +3,26 @@
 use std::fmt::Write as _;
 
 /// Headings, and rows with as many cells.
-pub(crate) struct Table {
+pub struct Table {
     headings: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Creates an empty table; the first column is text, the others are numbers.
-    pub(crate) fn new(headings: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub fn new(headings: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { headings: headings.into_iter().map(Into::into).collect(), rows: vec![] }
     }
 
     /// Adds a row.
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         assert_eq!(cells.len(), self.headings.len(), "a row must have a cell per heading");
         self.rows.push(cells);
     }
 
     /// The table as text, followed by an empty line.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let width = |column: usize| {
             let cells = self.rows.iter().chain([&self.headings]).map(|row| row[column].chars().count());
             cells.max().unwrap_or(0).max(3)
@@ -55,16 +55,16 @@ fn line(text: &mut String, cells: &[String], widths: &[usize]) {
 }
 
 /// A number, or a dash for none.
-pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
+pub fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or("–".into(), |x| format!("{x:.digits$}"))
 }
 
 /// A share in per cent, or a dash for none.
-pub(crate) fn percent(share: Option<f64>, digits: usize) -> String {
+pub fn percent(share: Option<f64>, digits: usize) -> String {
     number(share.map(|share| share * 100.0), digits)
 }
 
 /// A share in per cent with its sign.
-pub(crate) fn signed(value: Option<f64>, digits: usize) -> String {
+pub fn signed(value: Option<f64>, digits: usize) -> String {
     value.map_or("–".into(), |x| format!("{:+.digits$}", x * 100.0))
 }

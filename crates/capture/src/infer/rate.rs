@@ -265,6 +265,7 @@ mod tests {
             sent_by: sent,
             start: 0,
             len: 1460,
+            number: 0,
             wire: 1500,
             resent: 0,
             resent_at: Nanos::ZERO,

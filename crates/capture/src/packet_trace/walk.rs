@@ -246,12 +246,14 @@ impl Walk {
     fn add_pieces(&mut self, start: u64, end: u64, sent: Nanos, epoch: Epoch) {
         let mut at = start;
         while at < end {
+            self.trace.transmissions += 1;
             let len = (end - at).min(u64::from(self.trace.mss)) as u32;
             self.trace.pieces.push(Piece {
                 sent,
                 sent_by: sent,
                 start: at,
                 len,
+                number: self.trace.transmissions,
                 wire: len + self.trace.header,
                 resent: 0,
                 resent_at: Nanos::ZERO,
@@ -274,7 +276,8 @@ impl Walk {
         let stamp = packet.timestamps.map(|(value, _)| value);
         let mut ahead = first.checked_sub(1).map_or(Nanos::NEVER, |ahead| self.trace.pieces[ahead].sent);
         let mut hole_before = first > 0 && ahead == Nanos::NEVER && self.trace.pieces[first - 1].resent > 0;
-        for piece in self.trace.pieces[first..].iter_mut().take_while(|piece| piece.start < end) {
+        let each = self.trace.pieces[first..].iter_mut().zip(first as u32..);
+        for (piece, index) in each.take_while(|(piece, _)| piece.start < end) {
             piece.epoch = piece.epoch.and(Some(packet.epoch));
             if piece.sent == Nanos::NEVER && piece.resent == 0 {
                 self.trace.missed = self.trace.missed.saturating_sub(1);
@@ -300,6 +303,9 @@ impl Walk {
             }
             hole_before = piece.sent == Nanos::NEVER;
             ahead = piece.sent;
+            self.trace.superseded.push((piece.number, index));
+            self.trace.transmissions += 1;
+            piece.number = self.trace.transmissions;
             piece.resent += 1;
             piece.resent_at = packet.at;
             piece.resent_stamp = piece.resent_stamp.or(stamp);

@@ -4,8 +4,9 @@ use firstflight_contract::Nanos;
 use firstflight_scenario::{LinkTrace, Schedule};
 
 use super::draft::{Base, Draft, packets, trace};
-use super::{FEW, Opening, Path, buffer, near, uniform};
+use super::{Opening, Path, near, ruled, uniform};
 use crate::anchors::Anchors;
+use crate::scale::Scale;
 use crate::range::{Range, whole};
 
 parameters! {
@@ -15,10 +16,10 @@ parameters! {
         rate,
         /// Two-way propagation, seconds.
         rtt,
-        /// Packets that can wait.
-        buffer,
         /// Time between two aggregates, seconds.
         period,
+        /// Packets that can wait.
+        buffer,
     }
     shows { rate: rate, rtt: rtt, buffer: buffer }
 }
@@ -28,8 +29,14 @@ impl Path for Aggregating<f64> {
 
     const LABELS: &'static [&'static str] = &["aggregating"];
 
-    fn shows(anchors: &Anchors) -> bool {
-        anchors.packets >= FEW
+
+    fn prior(scale: &Scale) -> Self::Ranges {
+        Aggregating {
+            rate: scale.rate(),
+            rtt: scale.rtt(),
+            buffer: scale.buffer(),
+            period: Range::new(1e-3, 50e-3),
+        }
     }
 
     fn ranges(anchors: &Anchors) -> Self::Ranges {
@@ -37,7 +44,7 @@ impl Path for Aggregating<f64> {
         Aggregating {
             rate: Range::new(rates.0, rates.1).around(anchors.aggregated_guess()),
             rtt: near(anchors),
-            buffer: buffer(anchors),
+            buffer: ruled(),
             period: Range::new(periods.0, periods.1).around(anchors.period_guess()),
         }
     }

@@ -4,10 +4,17 @@ use firstflight_contract::Nanos;
 use firstflight_scenario::{self as scenario, Queue};
 
 use super::draft::{Base, Draft, packets};
-use super::{Path, near, used_up};
+use super::{Path, near, ruled, used_up};
 use crate::anchors::Anchors;
+use crate::scale::Scale;
+use crate::rules::Rule;
 use crate::range::{Range, whole};
-use crate::rules::{Judged, Queued};
+
+/// Delays that may be aimed at, seconds: RFC 8289, section 4.4, has 5 ms, and asks for more on slow lines.
+const TARGET: (f64, f64) = (1e-3, 30e-3);
+
+/// Packets that can wait: the limit of a queue that controls its delay is seldom met.
+const BUFFER: (f64, f64) = (50.0, 4000.0);
 
 parameters! {
     /// Controlled delay.
@@ -29,17 +36,24 @@ impl Path for Codel<f64> {
 
     // A connection that is alone meets the same queue under both: the two cannot be told apart.
     const LABELS: &'static [&'static str] = &["codel", "fq-codel"];
+    const RULE: Rule = Rule::Codel;
 
-    fn shows(anchors: &Anchors) -> bool {
-        anchors.lost > 0.0
+
+    fn prior(scale: &Scale) -> Self::Ranges {
+        Codel {
+            rate: scale.rate(),
+            rtt: scale.rtt(),
+            target: Range::new(TARGET.0, TARGET.1),
+            buffer: Range::new(BUFFER.0, BUFFER.1),
+        }
     }
 
     fn ranges(anchors: &Anchors) -> Self::Ranges {
         Codel {
             rate: used_up(anchors),
             rtt: near(anchors),
-            target: Range::new(1e-3, 30e-3).around(Some((5e-3, 0.02))),
-            buffer: Range::new(50.0, 4000.0),
+            target: ruled(),
+            buffer: ruled(),
         }
     }
 
@@ -51,7 +65,4 @@ impl Path for Codel<f64> {
         draft
     }
 
-    fn judged(ranges: &Self::Ranges, queued: &Queued, _: u64) -> Option<Judged> {
-        Some(queued.codel(&ranges.target, &ranges.buffer))
-    }
 }

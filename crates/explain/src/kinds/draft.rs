@@ -9,10 +9,8 @@ use firstflight_scenario::{
     limits,
 };
 
+use crate::entry::UNLIMITED;
 use crate::range::whole;
-
-/// A queue that is never full.
-pub(super) const UNLIMITED: Limit = Limit::Packets(1_000_000);
 
 /// The transfer for which a path is made.
 pub(super) struct Base<'a> {

@@ -1,10 +1,10 @@
 //! Constant rate, drop-tail queue.
 
 use super::draft::{Base, Draft, packets};
-use super::{Path, buffer, near, used_up};
+use super::{Path, near, ruled, used_up};
 use crate::anchors::Anchors;
+use crate::scale::Scale;
 use crate::range::Range;
-use crate::rules::{Judged, Queued};
 
 parameters! {
     /// Constant rate, drop-tail queue.
@@ -28,15 +28,20 @@ impl Path for DropTail<f64> {
         true
     }
 
+    fn prior(scale: &Scale) -> Self::Ranges {
+        DropTail {
+            rate: scale.rate(),
+            rtt: scale.rtt(),
+            buffer: scale.buffer(),
+        }
+    }
+
     fn ranges(anchors: &Anchors) -> Self::Ranges {
-        DropTail { rate: used_up(anchors), rtt: near(anchors), buffer: buffer(anchors) }
+        DropTail { rate: used_up(anchors), rtt: near(anchors), buffer: ruled() }
     }
 
     fn draft(&self, _: &Base<'_>) -> Draft {
         Draft::new(self.rate, self.rtt, packets(self.buffer))
     }
 
-    fn judged(ranges: &Self::Ranges, queued: &Queued, _: u64) -> Option<Judged> {
-        Some(queued.drop_tail(&ranges.buffer))
-    }
 }

@@ -1,8 +1,9 @@
 //! Slow return path.
 
 use super::draft::{Base, Draft, packets, rate};
-use super::{FEW, Opening, Path, buffer, near};
+use super::{Opening, Path, near, ruled};
 use crate::anchors::Anchors;
+use crate::scale::Scale;
 use crate::range::Range;
 
 parameters! {
@@ -12,10 +13,10 @@ parameters! {
         rate,
         /// Two-way propagation, seconds.
         rtt,
-        /// Packets that can wait.
-        buffer,
         /// Rate of the return path, bit/s.
         back,
+        /// Packets that can wait.
+        buffer,
     }
     shows { rate: rate, rtt: rtt, buffer: buffer }
 }
@@ -25,8 +26,15 @@ impl Path for LimitedReturn<f64> {
 
     const LABELS: &'static [&'static str] = &["limited-return-path"];
 
-    fn shows(anchors: &Anchors) -> bool {
-        anchors.packets >= FEW
+
+    /// A return path that is from a fiftieth to all as fast as the acknowledgements of full packets need.
+    fn prior(scale: &Scale) -> Self::Ranges {
+        LimitedReturn {
+            rate: scale.rate(),
+            rtt: scale.rtt(),
+            buffer: scale.buffer(),
+            back: Range::new(scale.rate * scale.ack / scale.packet / 50.0, scale.rate * scale.ack / scale.packet),
+        }
     }
 
     fn ranges(anchors: &Anchors) -> Self::Ranges {
@@ -34,7 +42,7 @@ impl Path for LimitedReturn<f64> {
         LimitedReturn {
             rate: Range::new(anchors.faster(), 50.0 * anchors.faster()),
             rtt: near(anchors),
-            buffer: buffer(anchors),
+            buffer: ruled(),
             back: Range::new(back.0, back.1).around(anchors.return_guess()),
         }
     }

@@ -13,7 +13,8 @@ use firstflight_scenario::Scenario;
 use crate::anchors::Anchors;
 use crate::range::Range;
 use crate::reordering;
-use crate::rules::{Judged, Queued};
+use crate::rules::Rule;
+use crate::scale::{RATE, RTT, Scale};
 use draft::{Base, Draft};
 
 /// Declares the parameters of a kind in the order of their places, and those that results show. The first is the rate of the
@@ -24,7 +25,7 @@ macro_rules! parameters {
     (
         $(#[$doc:meta])*
         $kind:ident { $(#[$of_line:meta])* $line:ident, $($(#[$of_field:meta])* $field:ident),+ $(,)? }
-        shows { rate: $rate:ident, rtt: $rtt:ident $(, buffer: $buffer:ident)? $(, loss: $loss:ident)? }
+        shows { rate: $rate:ident, rtt: $rtt:ident $(, buffer: $buffer:ident)? }
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,6 @@ macro_rules! parameters {
                     rate: &mut self.$rate,
                     rtt: &mut self.$rtt,
                     buffer: parameters!(@shown self $($buffer)?),
-                    loss: parameters!(@shown self $($loss)?),
                 }
             }
         }
@@ -85,14 +85,13 @@ macro_rules! kinds {
             }
         }
 
-        /// Number of parameters of each kind.
-        const COUNTS: [usize; PathKind::ALL.len()] = [$(<$file::$kind<f64> as Parameters<f64>>::COUNT),+];
+        /// Number of parameters that the times show, of each kind.
+        const COUNTS: [usize; PathKind::ALL.len()] = [$(timed::<$file::$kind<f64>>()),+];
     };
 }
 
 kinds! {
     drop_tail::DropTail,
-    random_loss::RandomLoss,
     red::Red,
     codel::Codel,
     policer::Policer,
@@ -117,7 +116,12 @@ pub enum Value {
     Loss,
 }
 
-/// Largest number of parameters of a kind.
+/// Number of parameters that the times of a kind show: all but those of its rule, which are the last ones.
+const fn timed<P: Path>() -> usize {
+    P::COUNT - P::RULE.count()
+}
+
+/// Largest number of parameters that the times of a kind show.
 pub(crate) const MOST: usize = {
     let (mut most, mut kind) = (0, 0);
     while kind < COUNTS.len() {
@@ -135,6 +139,13 @@ pub(crate) type Place = [f64; PLACES];
 /// Largest number of parameters of a path.
 pub(crate) const PLACES: usize = MOST + reordering::PARAMETERS;
 
+/// Least ratio of the rate of a line to that of the bucket before it, and the largest one.
+const FASTER: f64 = 1.2;
+const LINE: f64 = 100.0;
+
+/// Depths of buckets, bytes: from two packets to what a second of a fast line has.
+const DEPTH: (f64, f64) = (3000.0, 4e6);
+
 /// Packets of two flights: the initial window and the one after it. Fewer packets show no kind that changes the times.
 const FEW: f64 = 30.0;
 
@@ -146,8 +157,6 @@ struct Shown<'a, T> {
     rtt: &'a mut T,
     /// Packets that can wait; `None` if the kind has no such number.
     buffer: Option<&'a mut T>,
-    /// Probability of random loss; `None` if the kind has none.
-    loss: Option<&'a mut T>,
 }
 
 /// Parameters of a kind by name: values of a path, or their ranges.
@@ -175,14 +184,21 @@ trait Path: Parameters<f64> + 'static {
     /// Labels in results, which share the weight of the kind.
     const LABELS: &'static [&'static str];
 
-    /// Whether runs on the same path differ.
+    /// Rule by which packets are dropped. Its values are the last ones.
+    const RULE: Rule = Rule::Buffer;
+
+    /// Whether runs on the same path, with the same packets lost, differ.
     const IS_RANDOM: bool = false;
 
-    /// Whether the capture shows a difference from a plain queue. A kind that differs by its losses shows none if nothing was lost.
-    /// A handful of packets shows no kind. Such a kind is a risk, and no explanation.
-    fn shows(anchors: &Anchors) -> bool;
+    /// Whether the capture can show a difference from a plain queue. A handful of packets shows no kind: such a kind is a risk, and no explanation.
+    fn shows(anchors: &Anchors) -> bool {
+        anchors.packets >= FEW
+    }
 
-    /// Ranges before the capture is seen.
+    /// Ranges before the capture is seen, on a path of this scale.
+    fn prior(scale: &Scale) -> Self::Ranges;
+
+    /// Ranges that the search tries for the parameters that the times show, around what the capture shows. Those of the rule do not count.
     fn ranges(anchors: &Anchors) -> Self::Ranges;
 
     /// Whether these values are a path of the kind.
@@ -198,15 +214,6 @@ trait Path: Parameters<f64> + 'static {
     fn first_round_trip(&self, opening: &Opening<'_>) -> (f64, f64) {
         (opening.forward(self.line()) + opening.back(self.line()), 0.0)
     }
-
-    /// Evidence of the losses for the kind; `None` unless the kind has a constant rate, and differs from others of this sort only by
-    /// the rule that drops packets.
-    fn judged(_ranges: &Self::Ranges, _queued: &Queued, _seed: u64) -> Option<Judged> {
-        None
-    }
-
-    /// Takes the values of the rule that drops packets, in the order of [`Judged::rules`].
-    fn take_rule(&mut self, _rule: &[f64]) {}
 }
 
 /// Sizes of the first packets of a connection.
@@ -247,10 +254,13 @@ fn near(anchors: &Anchors) -> Range {
     Range::new(0.8 * anchors.rtt, 1.01 * anchors.rtt).around(anchors.rtt_guess())
 }
 
-/// Prior range of the packets that can wait.
-fn buffer(anchors: &Anchors) -> Range {
-    Range::new(2.0, anchors.most_buffer()).around(anchors.buffer_guess())
+/// Range of a parameter that no time shows: the rule of the kind has it.
+fn ruled() -> Range {
+    Range::new(OPEN, OPEN)
 }
+
+/// Value of a parameter of a rule where the fates of all packets are given.
+const OPEN: f64 = 1.0;
 
 /// Answers of a kind whose parameters are in the order of their places.
 pub(crate) trait Model: Sync {
@@ -260,11 +270,23 @@ pub(crate) trait Model: Sync {
     /// Whether runs on the same path differ.
     fn is_random(&self) -> bool;
 
-    /// Whether the capture shows a difference from a plain queue.
+    /// Whether the capture can show a difference from a plain queue.
     fn shows(&self, anchors: &Anchors) -> bool;
 
-    /// Parameters with their prior ranges; a value that the user knows is the whole of its range.
+    /// Rule by which packets are dropped.
+    fn rule(&self) -> Rule;
+
+    /// Parameters with their ranges before the capture is seen, on a path of this scale.
+    fn prior(&self, scale: &Scale) -> Vec<Range>;
+
+    /// Parameters that the times show with the ranges that the search tries; a value that the user knows is the whole of its range.
     fn ranges(&self, anchors: &Anchors) -> Vec<Range>;
+
+    /// Logarithm of the share of the prior that these ranges have: a kind is as likely beforehand whatever ranges are tried.
+    fn volume(&self, anchors: &Anchors) -> f64;
+
+    /// All values of a path whose rule is open, from those that the times show.
+    fn open(&self, timed: &[f64]) -> Vec<f64>;
 
     /// Whether these values are a path of the kind.
     fn admits(&self, values: &[f64]) -> bool;
@@ -279,12 +301,6 @@ pub(crate) trait Model: Sync {
     /// Mean and standard deviation, seconds, of the time by which the first round trip of data is longer than that of the
     /// handshake.
     fn first_round_trip(&self, values: &[f64], opening: &Opening<'_>) -> (f64, f64);
-
-    /// Evidence of the losses; `None` unless the kind differs from others of a constant rate only by the rule that drops packets.
-    fn judged(&self, ranges: &[Range], queued: &Queued, seed: u64) -> Option<Judged>;
-
-    /// Puts the values of the rule that drops packets into those of a path.
-    fn take_rule(&self, values: &mut [f64], rule: &[f64]);
 }
 
 /// The kind of a path.
@@ -303,21 +319,45 @@ impl<P: Path> Model for Of<P> {
         P::shows(anchors)
     }
 
+    fn rule(&self) -> Rule {
+        P::RULE
+    }
+
+    fn prior(&self, scale: &Scale) -> Vec<Range> {
+        P::prior(scale).list()
+    }
+
     fn ranges(&self, anchors: &Anchors) -> Vec<Range> {
         let mut ranges = P::ranges(anchors);
         let (shown, given) = (ranges.shown(), anchors.given);
-        let pairs = [
-            (Some(shown.rate), given.rate),
-            (Some(shown.rtt), given.rtt),
-            (shown.buffer, given.buffer),
-            (shown.loss, given.loss),
-        ];
+        let pairs =
+            [(Some(shown.rate), given.rate), (Some(shown.rtt), given.rtt), (shown.buffer, given.buffer)];
         for (range, value) in pairs {
             if let (Some(range), Some(value)) = (range, value) {
                 *range = Range::new(value, value);
             }
         }
-        ranges.list()
+        let mut ranges = ranges.list();
+        ranges.truncate(timed::<P>());
+        ranges
+    }
+
+    fn volume(&self, anchors: &Anchors) -> f64 {
+        let mut prior = P::prior(&anchors.scale());
+        let (shown, given) = (prior.shown(), anchors.given);
+        // A scale is a point of the ranges that paths have.
+        (*shown.rate, *shown.rtt) = (Range::new(RATE.0, RATE.1), Range::new(RTT.0, RTT.1));
+        for (range, value) in [(shown.rate, given.rate), (shown.rtt, given.rtt)] {
+            if let Some(value) = value {
+                *range = Range::new(value, value);
+            }
+        }
+        let share = |(tried, all): (&Range, &Range)| libm::log(tried.span() / all.span());
+        self.ranges(anchors).iter().zip(&prior.list()).map(share).sum()
+    }
+
+    fn open(&self, values: &[f64]) -> Vec<f64> {
+        [&values[..timed::<P>()], &vec![OPEN; P::RULE.count()]].concat()
     }
 
     fn admits(&self, values: &[f64]) -> bool {
@@ -331,7 +371,7 @@ impl<P: Path> Model for Of<P> {
             Value::Rate => Some(*shown.rate),
             Value::Rtt => Some(*shown.rtt),
             Value::Buffer => shown.buffer.map(|buffer| *buffer),
-            Value::Loss => Some(shown.loss.map_or(0.0, |loss| *loss)),
+            Value::Loss => None,
         }
     }
 
@@ -342,19 +382,47 @@ impl<P: Path> Model for Of<P> {
     fn first_round_trip(&self, values: &[f64], opening: &Opening<'_>) -> (f64, f64) {
         P::of(values).first_round_trip(opening)
     }
-
-    fn judged(&self, ranges: &[Range], queued: &Queued, seed: u64) -> Option<Judged> {
-        P::judged(&P::Ranges::of(ranges), queued, seed)
-    }
-
-    fn take_rule(&self, values: &mut [f64], rule: &[f64]) {
-        let mut path = P::of(values);
-        path.take_rule(rule);
-        values[..P::COUNT].copy_from_slice(&path.list());
-    }
 }
 
 impl PathKind {
+    /// Number of kinds of which paths are tried: the first of each family.
+    pub(crate) const SEARCHED: usize = {
+        let (mut count, mut place) = (0, 0);
+        while place < Self::ALL.len() {
+            count += Self::ALL[place].leads() as usize;
+            place += 1;
+        }
+        count
+    };
+
+    /// Each kind as a family of its own.
+    const ALONE: [[Self; 1]; Self::ALL.len()] = {
+        let (mut alone, mut place) = ([[Self::ALL[0]]; Self::ALL.len()], 0);
+        while place < alone.len() {
+            alone[place] = [Self::ALL[place]];
+            place += 1;
+        }
+        alone
+    };
+
+    /// Kinds that have the same times as this one, if the same packets are lost: they differ by their rules alone.
+    pub(crate) const fn family(self) -> &'static [Self] {
+        match self {
+            Self::DropTail | Self::Red | Self::Codel => &[Self::DropTail, Self::Red, Self::Codel],
+            _ => &Self::ALONE[self as usize],
+        }
+    }
+
+    /// Whether paths of this kind are tried for its family.
+    const fn leads(self) -> bool {
+        self.family()[0] as usize == self as usize
+    }
+
+    /// Kinds of which paths are tried.
+    pub(crate) fn searched() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|kind| kind.leads())
+    }
+
     /// Probability before the capture is seen: one half for the plain queue, the rest shared by the others.
     pub(crate) const fn prior(self) -> f64 {
         match self {

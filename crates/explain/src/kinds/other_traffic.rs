@@ -5,8 +5,10 @@ use firstflight_random::Dist;
 use firstflight_scenario::{FlowGroup, SchemeSpec, Start};
 
 use super::draft::{Base, Draft, packets};
-use super::{FEW, Opening, Path, uniform};
+use super::{Opening, Path, uniform};
 use crate::anchors::Anchors;
+use crate::scale::Scale;
+use crate::rules::Rule;
 use crate::range::{Range, normal, whole};
 
 parameters! {
@@ -32,10 +34,19 @@ impl Path for OtherTraffic<f64> {
     type Ranges = OtherTraffic<Range>;
 
     const LABELS: &'static [&'static str] = &["other-traffic"];
+    const RULE: Rule = Rule::Run;
     const IS_RANDOM: bool = true;
 
-    fn shows(anchors: &Anchors) -> bool {
-        anchors.packets >= FEW
+
+    fn prior(scale: &Scale) -> Self::Ranges {
+        OtherTraffic {
+            rate: scale.rate(),
+            rtt: scale.rtt(),
+            buffer: scale.buffer(),
+            count: Range::new(0.6, 4.4),
+            share: Range::new(0.03, 1.0),
+            spread: Range::new(0.3, 1.0),
+        }
     }
 
     fn ranges(anchors: &Anchors) -> Self::Ranges {

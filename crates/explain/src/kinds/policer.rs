@@ -2,9 +2,12 @@
 
 use firstflight_scenario::{self as scenario, Queue};
 
-use super::draft::{Base, Draft, UNLIMITED, bucket, rate};
-use super::{Path, near};
+use super::draft::{Base, Draft, bucket, rate};
+use super::{DEPTH, FASTER, LINE, Path, near, ruled};
 use crate::anchors::Anchors;
+use crate::entry::UNLIMITED;
+use crate::scale::Scale;
+use crate::rules::Rule;
 use crate::range::Range;
 
 parameters! {
@@ -26,26 +29,30 @@ impl Path for Policer<f64> {
     type Ranges = Policer<Range>;
 
     const LABELS: &'static [&'static str] = &["policer"];
+    const RULE: Rule = Rule::Policer;
 
-    fn shows(anchors: &Anchors) -> bool {
-        anchors.lost > 0.0
+
+    fn prior(scale: &Scale) -> Self::Ranges {
+        Policer {
+            line: Range::new(FASTER * scale.rate, LINE * scale.rate),
+            rtt: scale.rtt(),
+            rate: scale.rate(),
+            burst: Range::new(DEPTH.0, DEPTH.1),
+        }
     }
 
     fn ranges(anchors: &Anchors) -> Self::Ranges {
-        let (rates, depths) = (anchors.policer_range(), anchors.depth_range());
         Policer {
-            line: Range::new(anchors.goodput, 100.0 * anchors.goodput).around(anchors.fastest_guess()),
+            line: anchors.line(),
             rtt: near(anchors),
-            rate: Range::new(rates.0, rates.1).around(anchors.policer_guess()),
-            burst: Range::new(depths.0, depths.1).around(anchors.depth_guess()),
+            rate: ruled(),
+            burst: ruled(),
         }
     }
 
     /// A policer before a line that is no faster is a plain queue as long as its bucket is deep. The bucket's rate would explain
     /// whatever a plain queue does not.
     fn is_valid(&self) -> bool {
-        /// Least ratio of two rates that differ.
-        const FASTER: f64 = 1.2;
         self.line >= FASTER * self.rate
     }
 

@@ -3,10 +3,11 @@
 use firstflight_scenario::{self as scenario, Queue};
 
 use super::draft::{Base, Draft, packets};
-use super::{Path, near, used_up};
+use super::{Path, near, ruled, used_up};
 use crate::anchors::Anchors;
+use crate::scale::Scale;
+use crate::rules::Rule;
 use crate::range::Range;
-use crate::rules::{Judged, Queued};
 
 parameters! {
     /// Random early detection.
@@ -31,21 +32,29 @@ impl Path for Red<f64> {
     type Ranges = Red<Range>;
 
     const LABELS: &'static [&'static str] = &["red"];
-    const IS_RANDOM: bool = true;
+    const RULE: Rule = Rule::Red;
 
-    fn shows(anchors: &Anchors) -> bool {
-        anchors.lost > 0.0
+
+    fn prior(scale: &Scale) -> Self::Ranges {
+        Red {
+            rate: scale.rate(),
+            rtt: scale.rtt(),
+            // Thresholds up to half of the longest queue.
+            min: Range::new(2.0, scale.most_buffer() / 2.0),
+            ratio: Range::new(1.5, 5.0),
+            max_p: Range::new(0.02, 0.5),
+            weight: Range::new(0.0005, 0.01),
+        }
     }
 
     fn ranges(anchors: &Anchors) -> Self::Ranges {
         Red {
             rate: used_up(anchors),
             rtt: near(anchors),
-            // Thresholds up to the queue that was seen.
-            min: Range::new(2.0, anchors.most_buffer() / 2.0),
-            ratio: Range::new(1.5, 5.0),
-            max_p: Range::new(0.02, 0.5),
-            weight: Range::new(0.0005, 0.01),
+            min: ruled(),
+            ratio: ruled(),
+            max_p: ruled(),
+            weight: ruled(),
         }
     }
 
@@ -63,12 +72,5 @@ impl Path for Red<f64> {
         draft
     }
 
-    fn judged(ranges: &Self::Ranges, queued: &Queued, seed: u64) -> Option<Judged> {
-        Some(queued.red([ranges.min, ranges.ratio, ranges.max_p, ranges.weight], seed))
-    }
 
-    fn take_rule(&mut self, rule: &[f64]) {
-        let [min, ratio, max_p, weight] = *rule else { unreachable!("RED has four values beside a path") };
-        *self = Self { min, ratio, max_p, weight, ..*self };
-    }
 }

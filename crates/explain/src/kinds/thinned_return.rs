@@ -1,9 +1,13 @@
 //! Return path that drops acknowledgements, or merges them.
 
 use super::draft::{Base, Draft, packets};
-use super::{FEW, Path, buffer, near, used_up};
+use super::{FEW, Path, near, ruled, used_up};
 use crate::anchors::Anchors;
+use crate::scale::Scale;
 use crate::range::Range;
+
+/// Acknowledgements of which one arrives. Of more a transfer could lose all that its window has, and wait for timers.
+const ONE_OF: (f64, f64) = (1.1, 4.0);
 
 parameters! {
     /// Return path that drops acknowledgements, or merges them.
@@ -12,10 +16,10 @@ parameters! {
         rate,
         /// Two-way propagation, seconds.
         rtt,
-        /// Packets that can wait.
-        buffer,
         /// Acknowledgements of which one arrives.
         one_of,
+        /// Packets that can wait.
+        buffer,
     }
     shows { rate: rate, rtt: rtt, buffer: buffer }
 }
@@ -32,12 +36,21 @@ impl Path for ThinnedReturn<f64> {
         anchors.packets >= FEW && anchors.stretched >= SOME
     }
 
+    fn prior(scale: &Scale) -> Self::Ranges {
+        ThinnedReturn {
+            rate: scale.rate(),
+            rtt: scale.rtt(),
+            buffer: scale.buffer(),
+            one_of: Range::new(ONE_OF.0, ONE_OF.1),
+        }
+    }
+
     fn ranges(anchors: &Anchors) -> Self::Ranges {
         ThinnedReturn {
             rate: used_up(anchors),
             rtt: near(anchors),
-            buffer: buffer(anchors),
-            one_of: Range::new(1.1, 16.0),
+            buffer: ruled(),
+            one_of: Range::new(ONE_OF.0, ONE_OF.1),
         }
     }
 

@@ -3,8 +3,9 @@
 use firstflight_scenario::Shaper;
 
 use super::draft::{Base, Draft, bucket, packets, rate};
-use super::{FEW, Path, near};
+use super::{DEPTH, FASTER, LINE, FEW, Path, near, ruled};
 use crate::anchors::Anchors;
+use crate::scale::Scale;
 use crate::range::Range;
 
 parameters! {
@@ -14,12 +15,12 @@ parameters! {
         line,
         /// Two-way propagation, seconds.
         rtt,
-        /// Packets that can wait.
-        buffer,
         /// Rate of the tokens, bit/s.
         rate,
         /// Depth of the bucket, bytes.
         burst,
+        /// Packets that can wait.
+        buffer,
     }
     shows { rate: rate, rtt: rtt, buffer: buffer }
 }
@@ -33,14 +34,24 @@ impl Path for TokenBucket<f64> {
         anchors.packets >= FEW && anchors.bursts()
     }
 
+    fn prior(scale: &Scale) -> Self::Ranges {
+        TokenBucket {
+            line: Range::new(FASTER * scale.rate, LINE * scale.rate),
+            rtt: scale.rtt(),
+            rate: scale.rate(),
+            burst: Range::new(DEPTH.0, DEPTH.1),
+            buffer: scale.buffer(),
+        }
+    }
+
     fn ranges(anchors: &Anchors) -> Self::Ranges {
         let (least, most) = anchors.bucket_range();
         TokenBucket {
-            line: Range::new(anchors.goodput, 100.0 * anchors.goodput).around(anchors.fastest_guess()),
+            line: anchors.line(),
             rtt: near(anchors),
-            buffer: Range::new(2.0, anchors.most_buffer()),
             rate: Range::new(0.5 * anchors.goodput, 2.0 * anchors.goodput).around(anchors.token_guess()),
             burst: Range::new(least, most),
+            buffer: ruled(),
         }
     }
 

@@ -5,8 +5,9 @@ use firstflight_random::Stream;
 use firstflight_scenario::{LinkTrace, Schedule, limits};
 
 use super::draft::{Base, Draft, packets, trace};
-use super::{FEW, Opening, Path, buffer, near};
+use super::{Opening, Path, near, ruled};
 use crate::anchors::Anchors;
+use crate::scale::Scale;
 use crate::range::{Range, normal, whole};
 
 parameters! {
@@ -16,8 +17,6 @@ parameters! {
         rate,
         /// Two-way propagation, seconds.
         rtt,
-        /// Packets that can wait.
-        buffer,
         /// Standard deviation of the logarithm of the rate within a transfer.
         within,
         /// Correlation time of the rate, seconds.
@@ -26,6 +25,8 @@ parameters! {
         between,
         /// Mean number of packets that leave together.
         block,
+        /// Packets that can wait.
+        buffer,
     }
     shows { rate: rate, rtt: rtt, buffer: buffer }
 }
@@ -36,8 +37,17 @@ impl Path for VaryingRate<f64> {
     const LABELS: &'static [&'static str] = &["varying-rate"];
     const IS_RANDOM: bool = true;
 
-    fn shows(anchors: &Anchors) -> bool {
-        anchors.packets >= FEW
+
+    fn prior(scale: &Scale) -> Self::Ranges {
+        VaryingRate {
+            rate: scale.rate(),
+            rtt: scale.rtt(),
+            buffer: scale.buffer(),
+            within: Range::new(0.1, 1.5),
+            memory: Range::new(0.02, 2.0),
+            between: Range::new(0.3, 1.0),
+            block: Range::new(1.0, 16.0),
+        }
     }
 
     fn ranges(anchors: &Anchors) -> Self::Ranges {
@@ -45,7 +55,7 @@ impl Path for VaryingRate<f64> {
             // The capture shows the rate of its own time. The mean over all times may be as much higher as lower.
             rate: Range::new(0.2 * anchors.goodput, 8.0 * anchors.goodput),
             rtt: near(anchors),
-            buffer: buffer(anchors),
+            buffer: ruled(),
             within: Range::new(0.1, 1.5),
             memory: Range::new(0.02, 2.0),
             between: Range::new(0.3, 1.0),

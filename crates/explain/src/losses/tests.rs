@@ -8,21 +8,31 @@ use firstflight_random::Stream;
 use firstflight_scenario::build::{Flow, Path};
 use firstflight_scenario::{Candidate, Limit, Profile, Scenario, limits};
 
+use super::super::entry;
+use super::super::loss::{LOSSY, RandomLoss};
 use super::super::range::Range;
 use super::super::rerun::{Transfer, run};
 use super::*;
 use firstflight_hosts::parallel::try_map;
 use firstflight_hosts::simulator::Simulator;
 
-const KINDS: [PathKind; 4] = [PathKind::DropTail, PathKind::RandomLoss, PathKind::Red, PathKind::Codel];
+/// Kinds of path, and whether packets are lost at random there.
+const KINDS: [(PathKind, bool); 4] = [
+    (PathKind::DropTail, false),
+    (PathKind::DropTail, true),
+    (PathKind::Red, false),
+    (PathKind::Codel, false),
+];
 
 /// Values of a path of a kind, log-uniform as the priors are: 5 to 30 Mbit/s, 20 to 80 ms, and the parameters of its queue.
-fn drawn_path(kind: PathKind, stream: &mut Stream) -> Vec<f64> {
+fn drawn_path((kind, lossy): (PathKind, bool), stream: &mut Stream) -> (Vec<f64>, Option<RandomLoss>) {
     let mut between = |low, high| Range::new(low, high).at(stream.unit());
     let mut values = vec![between(5e6, 30e6), between(0.02, 0.08)];
+    let mut loss = None;
     match kind {
-        PathKind::RandomLoss => {
-            values.extend([between(100.0, 400.0), between(0.002, 0.02), between(1.0, 5.0)])
+        _ if lossy => {
+            values.push(between(100.0, 400.0));
+            loss = Some(RandomLoss { probability: between(0.002, 0.02), burst: between(1.0, 5.0) });
         }
         PathKind::Red => {
             values.extend([between(3.0, 30.0), between(1.5, 5.0), between(0.02, 0.5), between(0.0005, 0.01)])
@@ -30,12 +40,12 @@ fn drawn_path(kind: PathKind, stream: &mut Stream) -> Vec<f64> {
         PathKind::Codel => values.extend([between(1e-3, 30e-3), between(200.0, 2000.0)]),
         _ => values.push(between(5.0, 100.0)),
     }
-    values
+    (values, loss)
 }
 
 /// Shares of [`KINDS`], each with the same prior, by the losses of a transfer on a path of a kind, and the number of these; `None` if
 /// nothing was lost.
-fn shares(kind: PathKind, seed: u64) -> Option<([f64; 4], usize)> {
+fn shares(kind: (PathKind, bool), seed: u64) -> Option<([f64; 4], usize)> {
     let mut stream = Stream::named(seed, &format!("path {kind:?}"));
     let path =
         Path::new(Rate(10_000_000), Nanos::from_millis(40), Limit::Packets(100)).access_rate("100 Gbit/s");
@@ -43,24 +53,32 @@ fn shares(kind: PathKind, seed: u64) -> Option<([f64; 4], usize)> {
     let flow = Flow::new().name("transfer").profile(Profile::Linux).size(Amount::Bytes(bytes));
     let base: Scenario = Scenario::builder().path(path).flow(flow).build().expect("a scenario");
     let scheme = ["hystart-linux+cubic", "slow-start+reno", "bbr"][(stream.unit() * 3.0) as usize];
-    let values = drawn_path(kind, &mut stream);
+    let (values, loss) = drawn_path(kind, &mut stream);
     let scheme = Candidate::parse(scheme).expect("a scheme");
     let transfer = Transfer { bytes, acked: bytes, source: Source::Segments, longest: limits::RUN };
-    let seen = run(
-        &Simulator,
-        kind.model().scenario(&values, &base, Some(Nanos::ZERO), seed),
-        &scheme,
-        &transfer,
-        seed,
-    )?;
+    let mut scenario = kind.0.model().scenario(&values, &base, Some(Nanos::ZERO), seed);
+    if let Some(loss) = loss {
+        entry::lose(&mut scenario, loss);
+    }
+    let seen = run(&Simulator, scenario, &scheme, &transfer, seed)?;
     let summary = seen.summary()?;
     let anchors = Anchors::of_summary(&summary, bytes as f64, Some(values[0]));
     let offered = seen.offered();
     let lost = offered.iter().filter(|packet| !packet.passed).count();
-    let shares = Shares::judged(&[&offered], &anchors, seed);
-    let odds = KINDS.map(|kind| shares.share(kind).map(|share| share / kind.prior()));
-    let sum: f64 = odds.iter().flatten().sum();
-    (sum > 0.0).then(|| (odds.map(|one| one.unwrap_or(0.0) / sum), lost))
+    let fates = Fates::of(&[&offered], values[0], &anchors, seed);
+    // Evidence with and without random loss of a full buffer. That of the others has random loss beside them, which takes what they cannot
+    // explain.
+    let logs = KINDS.map(|(kind, lossy)| {
+        let judged = fates.judged(kind.model().rule());
+        if kind != PathKind::DropTail {
+            return judged.evidence;
+        }
+        let own = judged.rules.iter().filter(|one| one.loss.is_some() == lossy).map(|one| one.weight);
+        let before = if lossy { LOSSY } else { 1.0 - LOSSY };
+        judged.evidence + libm::log(own.sum::<f64>() / before)
+    });
+    let shares = normalised(&logs);
+    (lost > 0).then(|| (std::array::from_fn(|index| shares[index]), lost))
 }
 
 #[test]

@@ -11,9 +11,9 @@ use crate::controls::Controls;
 use crate::forecast::{Answer, CaptureForecast, Cell};
 use crate::kinds::known;
 use crate::score::{at, mean, share};
-use crate::table::{Table, percent, signed};
 use crate::text::{ascending, names, notes, refused};
 use crate::truth::Transfer;
+use research_forecasts::table::{Table, percent, signed};
 
 /// Resamples of an interval.
 const RESAMPLES: usize = 2000;

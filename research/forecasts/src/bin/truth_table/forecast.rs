@@ -11,6 +11,8 @@ use firstflight_hosts::simulator::Simulator;
 use firstflight_quantile::type_7;
 use firstflight_results::{CompareReport, Comparison, InputFile, PathResult, Recommended, SchemeResult};
 
+use research_forecasts::processor_seconds;
+
 use crate::controls::{Ask, Controls, request};
 use crate::truth::{Transfer, TruePath};
 
@@ -202,12 +204,6 @@ pub(crate) fn from_capture<'a>(
         Ok(Answer { path, no_answer, departure, present, recommended, cells, seconds })
     });
     CaptureForecast { path, source, file: name, answer }
-}
-
-/// Processor seconds of all threads of this process: other work on the machine does not count.
-fn processor_seconds() -> f64 {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    spent.tv_sec as f64 + spent.tv_nsec as f64 * 1e-9
 }
 
 /// The captures read as one, in the order of their first packets.

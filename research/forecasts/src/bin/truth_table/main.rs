@@ -20,7 +20,6 @@ mod controls;
 mod forecast;
 mod kinds;
 mod score;
-mod table;
 mod text;
 mod truth;
 
@@ -31,6 +30,8 @@ use firstflight_compare::{Breadth, Limits};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use controls::{Ask, Controls};
+use research_forecasts::block;
+
 use forecast::{from_capture, on_true_path};
 use truth::{Transfer, TruePath};
 
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
     let done = options(std::env::args().skip(1)).and_then(|options| {
         let text = tables(&options)?;
         match &options.markdown {
-            Some(file) => write_block(file, block(&options), &text),
+            Some(file) => block::write(file, begin(&options), &text),
             None => {
                 print!("{text}");
                 Ok(())
@@ -225,7 +226,7 @@ fn bar(captures: usize) -> ProgressBar {
 }
 
 /// First line of the block of the tables that the options ask for.
-fn block(options: &Options) -> &'static str {
+fn begin(options: &Options) -> &'static str {
     match options {
         Options { advice: Some(Limits { fastest: true, .. }), .. } => {
             "<!-- generated: truth_table --fastest -->"
@@ -234,16 +235,4 @@ fn block(options: &Options) -> &'static str {
         Options { together: 1, .. } => "<!-- generated: truth_table -->",
         _ => "<!-- generated: truth_table --together -->",
     }
-}
-
-const END: &str = "<!-- end of generated -->";
-
-/// Replaces the generated block of a file by `text`.
-fn write_block(file: &Path, begin: &str, text: &str) -> Result<(), String> {
-    let at = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
-    let old = std::fs::read_to_string(file).map_err(|error| at(&error))?;
-    let block = old.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = block.ok_or_else(|| at(&format!("expected {begin} and {END}")))?;
-    let new = format!("{before}{begin}\n\n{}\n{END}{after}", text.trim_end());
-    std::fs::write(file, new).map_err(|error| at(&error))
 }

@@ -7,9 +7,9 @@ use crate::controls::Controls;
 use crate::forecast::{Answer, CaptureForecast, Cell, Seen, Statistic};
 use crate::kinds::{AIM, Known, known};
 use crate::score::{Score, at, mean, share};
-use crate::table::{Table, number, percent, signed};
 use crate::truth::{Transfer, TruePath};
 use firstflight_hosts::stats::quantile_ci95;
+use research_forecasts::table::{Table, number, percent, signed};
 
 /// Share by which ranges are widened at least: `LEAST_DEPARTURE` of `compare/captured.rs`.
 const LEAST_DEPARTURE: f64 = 0.01;
