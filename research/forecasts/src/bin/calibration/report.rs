@@ -191,7 +191,8 @@ fn ranks(items: &[&Item]) -> String {
         let all: f64 = ranks.iter().map(|one| one.1).sum();
         let bins = (0..RANKS).map(|bin| {
             let within = |rank: f64| ((rank * RANKS as f64) as usize).min(RANKS - 1) == bin;
-            let own: f64 = ranks.iter().filter(|one| within(one.0)).map(|one| one.1).sum();
+            // A sum of nothing is minus zero.
+            let own = 0.0 + ranks.iter().filter(|one| within(one.0)).map(|one| one.1).sum::<f64>();
             number((all > 0.0).then(|| 100.0 * own / all), 1)
         });
         table.row([name.to_owned(), ranks.len().to_string()].into_iter().chain(bins));
