@@ -25,6 +25,8 @@ pub(super) struct Space<'a, const N: usize> {
     pub(super) start: Option<[(f64, f64); N]>,
     /// Least step, as a share of a range.
     pub(super) least: f64,
+    /// Widths of the moves, over the spread of the best draws: wide ones leave a peak beside the highest.
+    pub(super) scales: &'static [f64],
     /// Rounds after the first one.
     pub(super) rounds: usize,
     /// Name and seed of the draws.
@@ -72,14 +74,21 @@ impl<const N: usize> Space<'_, N> {
                     return std::array::from_fn(|_| stream.unit());
                 }
                 let from = places[drawn(&weights, stream.unit())];
-                std::array::from_fn(|index| reflected(from[index] + steps[index] * normal(&mut stream)))
+                let scale = self.scales[(stream.unit() * self.scales.len() as f64) as usize];
+                std::array::from_fn(|index| {
+                    reflected(from[index] + scale * steps[index] * normal(&mut stream))
+                })
             };
             let next: Vec<[f64; N]> = (0..LATER).map(&mut draw).collect();
             found = map(&next, |place| {
-                let density = |from: &[f64; N]| {
+                let of_scale = |from: &[f64; N], scale: f64| {
                     (0..N)
-                        .map(|index| reflected_density(place[index], from[index], steps[index]))
+                        .map(|index| reflected_density(place[index], from[index], scale * steps[index]))
                         .product::<f64>()
+                };
+                let density = |from: &[f64; N]| {
+                    let each = self.scales.iter().map(|scale| of_scale(from, *scale));
+                    each.sum::<f64>() / self.scales.len() as f64
                 };
                 let around: f64 = centres.iter().map(|(from, weight)| weight * density(from)).sum();
                 (logs(values(place)), libm::log(DEFENSIVE + (1.0 - DEFENSIVE) * around))

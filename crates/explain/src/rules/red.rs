@@ -14,7 +14,14 @@ use crate::range::Range;
 impl Queued {
     /// Evidence for the lower threshold, the upper one over it, the largest share, and the weight.
     pub(crate) fn red(&self, ranges: [Range; 4], losses: &Losses, seed: u64) -> Judged {
-        let space = Space { ranges, start: None, least: 0.002, rounds: 3, stream: ("losses by RED", seed) };
+        let space = Space {
+            ranges,
+            start: None,
+            least: 0.002,
+            scales: &[1.0],
+            rounds: 3,
+            stream: ("losses by RED", seed),
+        };
         space.judged(losses, |values| losses.weigh(&self.fates(|| self.by_red(values))))
     }
 
