@@ -78,17 +78,7 @@ use networks::Networks;
 /// [`Error`] if a value of the path is missing, there is no scheme or size, a scheme cannot run on the path, or the
 /// comparison takes more memory than the limit.
 pub fn compare(host: &dyn Host, request: &Request, progress: &dyn Progress) -> Result<CompareReport, Error> {
-    let at_least_one = |key: &str| Error::new(Problem::Missing).at_key(key).expecting("at least one");
-    if request.schemes.is_empty() {
-        return Err(at_least_one("schemes"));
-    }
-    if request.sizes.is_empty() {
-        return Err(at_least_one("sizes"));
-    }
-    match Networks::of(request) {
-        Some(networks) => mix::compare(host, request, &networks, progress),
-        None => measured::compare(host, request, progress).map(|(report, _)| report),
-    }
+    compare_explained(host, request, progress).map(|(report, _)| report)
 }
 
 /// As [`compare`], with the paths that explain a capture of one network; `None` for other inputs.
@@ -100,8 +90,15 @@ pub fn compare_explained(
     request: &Request,
     progress: &dyn Progress,
 ) -> Result<(CompareReport, Option<Explanation>), Error> {
+    let at_least_one = |key: &str| Error::new(Problem::Missing).at_key(key).expecting("at least one");
+    if request.schemes.is_empty() {
+        return Err(at_least_one("schemes"));
+    }
+    if request.sizes.is_empty() {
+        return Err(at_least_one("sizes"));
+    }
     match Networks::of(request) {
-        Some(_) => compare(host, request, progress).map(|report| (report, None)),
+        Some(networks) => mix::compare(host, request, &networks, progress).map(|report| (report, None)),
         None => measured::compare(host, request, progress),
     }
 }
