@@ -106,8 +106,8 @@ impl Connection {
         offered(&self.trace)
     }
 
-    /// Numbers of the transmissions that were lost, ascending from 1, among all packets of data that the sender sent. A packet that never
-    /// arrived and was not sent again is none of them.
+    /// Numbers of the transmissions that were lost, ascending, among all packets of data, from 1. A packet that was sent once and never arrived
+    /// does not count: the capture may have ended before its acknowledgement.
     pub fn dropped(&self) -> Vec<u32> {
         dropped(&self.trace)
     }

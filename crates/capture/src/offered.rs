@@ -43,8 +43,8 @@ pub(crate) fn offered(trace: &PacketTrace) -> Vec<Offered> {
     offered
 }
 
-/// Numbers of the transmissions that were lost, ascending from 1, among all packets of data that the sender sent. A packet that never arrived and
-/// was not sent again is none of them.
+/// Numbers of the transmissions that were lost, ascending, among all packets of data, from 1. A packet that was sent once and never arrived
+/// does not count: the capture may have ended before its acknowledgement.
 pub(crate) fn dropped(trace: &PacketTrace) -> Vec<u32> {
     // A part of a connection has the pieces of that part.
     let lost = |&&(_, piece): &&(u32, u32)| trace.pieces.get(piece as usize).is_some_and(Piece::lost);
