@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use firstflight_contract::{Nanos, Rate};
-use firstflight_scenario::{Endpoints, Limit, Link, Network, Node, Queue, Scenario};
+use firstflight_scenario::{Endpoints, Graph, Limit, Link, Network, Node, Queue, Scenario};
 
 use crate::loss::RandomLoss;
 
@@ -14,6 +14,26 @@ pub(crate) const UNLIMITED: Limit = Limit::Packets(1_000_000);
 
 /// Rate of the way, bit/s: a packet takes no time there.
 const RATE: Rate = Rate(100_000_000_000);
+
+/// A link between two nodes that loses no packet but by its buffer.
+pub(crate) fn link(name: &str, [from, to]: [usize; 2], rate: Rate, delay: Nanos, buffer: Limit) -> Link {
+    Link {
+        name: name.into(),
+        from,
+        to,
+        rate,
+        trace: None,
+        delay,
+        cost: 1,
+        buffer,
+        queue: Queue::DropTail,
+        loss: 0.0,
+        loss_burst: 1.0,
+        drop: Arc::default(),
+        reorder: None,
+        shaper: None,
+    }
+}
 
 /// Packets are lost at random.
 pub(crate) fn lose(scenario: &mut Scenario, loss: RandomLoss) {
@@ -29,7 +49,7 @@ pub(crate) fn forced(scenario: &mut Scenario, dropped: &Arc<[u32]>) {
     }
 }
 
-fn graph(scenario: &mut Scenario) -> &mut firstflight_scenario::Graph {
+fn graph(scenario: &mut Scenario) -> &mut Graph {
     let Network::Graph(graph) = &mut scenario.network else { unreachable!("a path is a graph") };
     graph
 }
@@ -40,27 +60,42 @@ fn enter(scenario: &mut Scenario, set: impl FnOnce(&mut Link)) {
     let entry = graph.nodes.len();
     graph.nodes.push(Node { name: "entry".into(), access_rate: RATE, subnet: None });
     let bottleneck = &mut graph.links[0];
-    let mut way = Link {
-        name: "entry".into(),
-        from: bottleneck.from,
-        to: entry,
-        rate: RATE,
-        trace: None,
-        delay: Nanos::ZERO,
-        cost: 1,
-        buffer: UNLIMITED,
-        queue: Queue::DropTail,
-        loss: 0.0,
-        loss_burst: 1.0,
-        drop: Arc::default(),
-        reorder: None,
-        shaper: None,
-    };
+    let mut way = link("entry", [bottleneck.from, entry], RATE, Nanos::ZERO, UNLIMITED);
     set(&mut way);
     bottleneck.from = entry;
     let to = bottleneck.to;
     graph.links.push(way);
     for flow in &mut scenario.flows[1..] {
         flow.endpoints = Endpoints::Nodes { from: entry, to };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::PathKind;
+    use crate::recognised::{SEED, base};
+    use crate::rerun::{Transfer, run};
+    use firstflight_capture::Source;
+    use firstflight_hosts::simulator::Simulator;
+    use firstflight_scenario::{Candidate, limits};
+
+    #[test]
+    fn the_packets_with_the_given_numbers_are_lost_and_no_others() {
+        // A buffer of five packets drops some by itself.
+        let scenario = || {
+            PathKind::DropTail.model().scenario(&[8e6, 0.05, 5.0], &base(300_000), Some(Nanos::ZERO), SEED)
+        };
+        let sender = Candidate::parse("slow-start+reno").expect("a scheme");
+        let transfer =
+            Transfer { bytes: 300_000, acked: 300_000, source: Source::Segments, longest: limits::RUN };
+        let dropped =
+            |scenario| run(&Simulator, scenario, &sender, &transfer, SEED).expect("it ran").dropped();
+        assert!(!dropped(scenario()).is_empty());
+        for numbers in [&[][..], &[3, 17, 18, 60]] {
+            let mut own = scenario();
+            forced(&mut own, &Arc::from(numbers));
+            assert_eq!(dropped(own), numbers);
+        }
     }
 }

@@ -308,3 +308,42 @@ impl<'a> Drawn<'a> {
         self.path.scenario(base, late, seed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Paths of a plain queue with these weights, buffers and losses.
+    fn explanation(paths: &[(f64, f64, Option<RandomLoss>)]) -> Explanation {
+        let path = |&(weight, buffer, loss): &(f64, f64, Option<RandomLoss>)| Weighed {
+            kind: PathKind::DropTail,
+            values: vec![10e6, 0.05, buffer],
+            lanes: None,
+            loss,
+            schemes: [0; MOST],
+            weight,
+            misfit: 0.0,
+            times: 0.0,
+        };
+        Explanation { paths: paths.iter().map(path).collect(), senders: vec![], connections: vec![] }
+    }
+
+    #[test]
+    fn a_random_loss_meets_a_transfer_as_often_as_the_paths_say() {
+        let loss = |probability, burst| Some(RandomLoss { probability, burst });
+        let paths = [(0.7, 20.0, None), (0.2, 20.0, loss(0.01, 1.0)), (0.1, 20.0, loss(0.01, 2.0))];
+        // 0.2 (1 - 0.99^100) + 0.1 (1 - 0.995^100) = 0.2 x 0.63397 + 0.1 x 0.39423 = 0.16622.
+        let chance = explanation(&paths).random_loss(100.0);
+        assert!((chance - 0.166_217).abs() < 1e-5, "{chance}");
+    }
+
+    #[test]
+    fn a_rank_is_the_weight_below_a_value_and_half_of_that_at_it() {
+        let found = explanation(&[(0.5, 19.8, None), (0.3, 20.3, None), (0.2, 31.0, None)]);
+        // Buffers are whole packets: 20, 20 and 31.
+        assert_eq!(found.rank(Value::Buffer, 20.0), Some(0.4));
+        assert_eq!(found.rank(Value::Buffer, 30.0), Some(0.8));
+        assert_eq!(found.rank(Value::Loss, 0.0), Some(0.5));
+        assert_eq!(found.rank(Value::Rate, 9e6), Some(0.0));
+    }
+}

@@ -12,6 +12,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use firstflight_capture::Offered;
 
 use super::anchors::Anchors;
@@ -25,16 +27,20 @@ use firstflight_hosts::parallel::map;
 
 /// Evidence of the losses for each rule, with the values that it may have.
 #[derive(Debug)]
-pub(super) struct Fates(Vec<(Rule, Judged)>);
+pub(super) struct Fates {
+    judged: Vec<(Rule, Judged)>,
+    /// Whether the user knows the random loss.
+    given: bool,
+}
 
 /// Ranges of the values of the rules: those of the prior, and queues that were seen are possible.
-struct Tried<'a> {
+struct Possible<'a> {
     anchors: &'a Anchors,
     /// Longest queue that a packet found and passed, packets.
     longest: f64,
 }
 
-impl Tried<'_> {
+impl Possible<'_> {
     /// Values of the rule of a kind.
     fn prior<const N: usize>(&self, kind: PathKind) -> [Range; N] {
         let all = kind.model().prior(&self.anchors.scale());
@@ -47,14 +53,19 @@ impl Tried<'_> {
         Range::new(range.at(0.0), range.at(1.0).max(share * most))
     }
 
+    /// Packets that can wait: those that the user knows, or a range.
+    fn waiting(&self, range: Range) -> Range {
+        self.anchors.given.buffer.map_or_else(|| self.up_to(range, 1.0), |given| Range::new(given, given))
+    }
+
     fn buffer(&self) -> Range {
         let [buffer] = self.prior(PathKind::DropTail);
-        self.anchors.given.buffer.map_or_else(|| self.up_to(buffer, 1.0), |given| Range::new(given, given))
+        self.waiting(buffer)
     }
 
     fn codel(&self) -> [Range; 2] {
         let [target, buffer] = self.prior(PathKind::Codel);
-        [target, self.up_to(buffer, 1.0)]
+        [target, self.waiting(buffer)]
     }
 
     fn red(&self) -> [Range; 4] {
@@ -79,28 +90,28 @@ impl Fates {
     pub(super) fn of(connections: &[&[Offered]], rate: f64, anchors: &Anchors, seed: u64) -> Self {
         let queued = Queued::new(connections, anchors.packet / rate);
         let losses = |fine| Losses::new(queued.lost(), fine, anchors.given.loss);
-        let tried = Tried { anchors, longest: queued.longest() };
+        let possible = Possible { anchors, longest: queued.longest() };
         let rules = [Rule::Buffer, Rule::Codel, Rule::Red, Rule::Policer];
         let judged = map(&rules, |rule| match rule {
-            Rule::Buffer => queued.buffer(&tried.buffer(), &losses(true)),
+            Rule::Buffer => queued.buffer(&possible.buffer(), &losses(true)),
             Rule::Codel => {
-                let [target, buffer] = tried.codel();
+                let [target, buffer] = possible.codel();
                 queued.codel(&target, &buffer, &losses(false))
             }
-            Rule::Red => queued.red(tried.red(), &losses(false), seed),
+            Rule::Red => queued.red(possible.red(), &losses(false), seed),
             Rule::Policer => {
-                let [rate, depth] = tried.policer();
+                let [rate, depth] = possible.policer();
                 queued.policer([rate, depth], anchors.packet, anchors.policed(), &losses(false), seed)
             }
             Rule::Run => unreachable!("it is not judged"),
         });
-        Self(rules.into_iter().zip(judged).collect())
+        Self { judged: rules.into_iter().zip(judged).collect(), given: anchors.given.loss.is_some() }
     }
 
     /// Judgement of a rule. Where only a run shows what is dropped, a full buffer stands for it.
     fn judged(&self, rule: Rule) -> &Judged {
         let rule = if rule == Rule::Run { Rule::Buffer } else { rule };
-        &self.0.iter().find(|one| one.0 == rule).expect("every rule is judged").1
+        &self.judged.iter().find(|one| one.0 == rule).expect("every rule is judged").1
     }
 
     /// Kinds that have the same times as this one, with the logarithms of their probability before the capture times that of the fates.
@@ -116,52 +127,64 @@ impl Fates {
 
     /// Logarithm of the share of the rule's values that a path of these values can have.
     pub(super) fn admitted(&self, kind: PathKind, timed: &[f64]) -> f64 {
-        let model = kind.model();
-        if kind.family().len() > 1 || model.rule() == Rule::Run {
-            return 0.0;
+        match kind.model().rule() {
+            Rule::Policer => {
+                let own = self.judged(Rule::Policer).rules.iter().filter(|one| admits(kind, timed, one));
+                libm::log(own.map(|one| one.weight).sum())
+            }
+            _ => 0.0,
         }
-        libm::log(self.rules(kind, timed).map(|(_, weight)| weight).sum())
     }
 
-    /// Values of the rule of a kind that a path of these values can have, with their weights.
-    fn rules(&self, kind: PathKind, timed: &[f64]) -> impl Iterator<Item = (&Ruled, f64)> {
-        let model = kind.model();
-        let admits =
-            move |one: &&Ruled| model.rule() == Rule::Run || model.admits(&[timed, &one.values].concat());
-        self.judged(model.rule()).rules.iter().filter(admits).map(|one| (one, one.weight))
+    /// Values of the rule of a kind that a path of these values can have. Only the rate of a bucket depends on them: the line is faster.
+    fn possible(&self, kind: PathKind, timed: &[f64]) -> Cow<'_, [Ruled]> {
+        let rules = &self.judged(kind.model().rule()).rules[..];
+        match kind.model().rule() {
+            Rule::Policer => rules.iter().filter(|one| admits(kind, timed, one)).cloned().collect(),
+            _ => rules.into(),
+        }
     }
 
     /// Paths with the values of their rules, drawn by their weights.
     pub(super) fn settle(&self, paths: Vec<Weighed>) -> Vec<Weighed> {
-        /// Copies of each path with each rule that counts, each with values of its own.
-        const COPIES: usize = 4;
-        /// Fractions of the multiples of this number are evenly spread.
-        const GOLDEN: f64 = 0.618_033_988_749_894_9;
         let mut settled = vec![];
         for path in paths {
             let (kinds, logs): (Vec<PathKind>, Vec<f64>) = self.family(path.kind).unzip();
             for (kind, share) in kinds.into_iter().zip(normalised(&logs)) {
-                if share < Self::SOME {
-                    continue;
-                }
-                let rule = kind.model().rule();
-                let (rules, weights): (Vec<&Ruled>, Vec<f64>) = self.rules(kind, &path.values).unzip();
-                if rules.is_empty() {
-                    continue;
-                }
-                let sum: f64 = weights.iter().sum();
-                // The runs of other flows have their own losses. Random ones beside them would count these twice.
-                let copies = if rule == Rule::Run { 1 } else { COPIES };
-                for _ in 0..copies {
-                    let place = libm::fmod(0.5 + GOLDEN * settled.len() as f64, 1.0);
-                    let Ruled { values, loss, .. } = rules[drawn(&weights, place * sum)];
-                    let (own, loss) = if rule == Rule::Run { (&[][..], None) } else { (&values[..], *loss) };
-                    let values = [&path.values[..], own].concat();
-                    let weight = path.weight * share / copies as f64;
-                    settled.push(Weighed { kind, values, loss, weight, ..path.clone() });
+                if share >= Self::SOME {
+                    self.copy(&path, kind, share, &mut settled);
                 }
             }
         }
         settled
     }
+
+    /// Adds copies of a path as one of this kind, which has a share of its weight, each with values of its own.
+    fn copy(&self, path: &Weighed, kind: PathKind, share: f64, settled: &mut Vec<Weighed>) {
+        const COPIES: usize = 4;
+        /// Fractions of the multiples of this number are evenly spread.
+        const GOLDEN: f64 = 0.618_033_988_749_894_9;
+        let rules = self.possible(kind, &path.values);
+        let weights: Vec<f64> = rules.iter().map(|one| one.weight).collect();
+        let sum: f64 = weights.iter().sum();
+        // The runs of other flows have their own rule, and their own losses: random ones beside them would count these twice.
+        let runs = kind.model().rule() == Rule::Run;
+        let copies = if runs { 1 } else { COPIES };
+        if rules.is_empty() {
+            return;
+        }
+        for _ in 0..copies {
+            let place = libm::fmod(0.5 + GOLDEN * settled.len() as f64, 1.0);
+            let Ruled { values, loss, .. } = &rules[drawn(&weights, place * sum)];
+            let values = [&path.values[..], if runs { &[] } else { values }].concat();
+            let loss = loss.filter(|_| !runs || self.given);
+            let weight = path.weight * share / copies as f64;
+            settled.push(Weighed { kind, values, loss, weight, ..path.clone() });
+        }
+    }
+}
+
+/// Whether a path of these values can have these of its rule.
+fn admits(kind: PathKind, timed: &[f64], rule: &Ruled) -> bool {
+    kind.model().admits(&[timed, &rule.values].concat())
 }

@@ -175,7 +175,7 @@ impl Search<'_> {
         self.give_up(&mut populations, UNLIKELY[0], &fates);
         for generation in 1..=REFINE {
             // The kinds that are left share the work of those that are given up: a path that repeats itself is found among many.
-            let each = self.later() * (SHARED / populations.len()).max(1);
+            let each = self.later() * (SHARED / populations.len().max(1)).max(1);
             for population in &mut populations {
                 let weights = self.weights(population);
                 let each = if population.is_random() { self.later() } else { each };
@@ -212,9 +212,11 @@ impl Search<'_> {
                 }
                 let logs = map(&own, |path| {
                     let run = |(index, target): (usize, &Target)| {
-                        let scenario = path.scenario(self.base, target.late, path.seed(index));
+                        // Nothing that a seed draws matters to a path that repeats itself.
+                        let seed = index as u64;
+                        let scenario = path.scenario(self.base, target.late, seed);
                         let sender = &self.schemes[path.schemes[index]].candidate;
-                        rerun(self.host, scenario, sender, &target.transfer, path.seed(index))
+                        rerun(self.host, scenario, sender, &target.transfer, seed)
                     };
                     let ran: Option<Vec<_>> = self.targets.iter().enumerate().map(run).collect();
                     let (summaries, ends): (Vec<_>, Vec<_>) = ran?.into_iter().unzip();

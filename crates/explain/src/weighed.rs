@@ -28,11 +28,6 @@ pub(super) struct Weighed {
 }
 
 impl Weighed {
-    /// Seed of a run of a connection with this index: nothing that it draws matters to a path that repeats itself.
-    pub(super) fn seed(&self, index: usize) -> u64 {
-        index as u64
-    }
-
     /// A value of the path; `None` if its kind does not have it.
     pub(super) fn value(&self, value: Value) -> Option<f64> {
         match value {

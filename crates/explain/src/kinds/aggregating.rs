@@ -6,8 +6,8 @@ use firstflight_scenario::{LinkTrace, Schedule};
 use super::draft::{Base, Draft, packets, trace};
 use super::{Opening, Path, near, ruled, uniform};
 use crate::anchors::Anchors;
-use crate::scale::Scale;
 use crate::range::{Range, whole};
+use crate::scale::Scale;
 
 parameters! {
     /// Packets that leave in aggregates, as of 802.11 or a cable modem.
@@ -28,7 +28,6 @@ impl Path for Aggregating<f64> {
     type Ranges = Aggregating<Range>;
 
     const LABELS: &'static [&'static str] = &["aggregating"];
-
 
     fn prior(scale: &Scale) -> Self::Ranges {
         Aggregating {

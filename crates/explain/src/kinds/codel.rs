@@ -6,9 +6,9 @@ use firstflight_scenario::{self as scenario, Queue};
 use super::draft::{Base, Draft, packets};
 use super::{Path, near, ruled, used_up};
 use crate::anchors::Anchors;
-use crate::scale::Scale;
-use crate::rules::Rule;
 use crate::range::{Range, whole};
+use crate::rules::Rule;
+use crate::scale::Scale;
 
 /// Delays that may be aimed at, seconds: RFC 8289, section 4.4, has 5 ms, and asks for more on slow lines.
 const TARGET: (f64, f64) = (1e-3, 30e-3);
@@ -38,7 +38,6 @@ impl Path for Codel<f64> {
     const LABELS: &'static [&'static str] = &["codel", "fq-codel"];
     const RULE: Rule = Rule::Codel;
 
-
     fn prior(scale: &Scale) -> Self::Ranges {
         Codel {
             rate: scale.rate(),
@@ -49,20 +48,15 @@ impl Path for Codel<f64> {
     }
 
     fn ranges(anchors: &Anchors) -> Self::Ranges {
-        Codel {
-            rate: used_up(anchors),
-            rtt: near(anchors),
-            target: ruled(),
-            buffer: ruled(),
-        }
+        Codel { rate: used_up(anchors), rtt: near(anchors), target: ruled(), buffer: ruled() }
     }
 
     fn draft(&self, _: &Base<'_>) -> Draft {
         let mut draft = Draft::new(self.rate, self.rtt, packets(self.buffer));
         let target = Nanos(whole(self.target * 1e9, u64::MAX));
         // RFC 8289, section 4.4: the target is 5 % of the interval.
-        draft.forward.queue = Queue::Codel(scenario::Codel { target, interval: Nanos(20 * target.0), ecn: false });
+        draft.forward.queue =
+            Queue::Codel(scenario::Codel { target, interval: Nanos(20 * target.0), ecn: false });
         draft
     }
-
 }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use firstflight_contract::{Nanos, Rate};
 use firstflight_random::Stream;
 use firstflight_scenario::{
-    Endpoints, FlowGroup, Graph, Limit, Link, LinkTrace, Network, Node, Queue, Scenario, Schedule, Start,
-    limits,
+    Endpoints, FlowGroup, Graph, Limit, Link, LinkTrace, Network, Node, Scenario, Schedule, Start, limits,
 };
 
-use crate::entry::UNLIMITED;
+use crate::entry::{UNLIMITED, link};
 use crate::range::whole;
 
 /// The transfer for which a path is made.
@@ -48,23 +47,8 @@ impl Draft {
     pub(super) fn new(line: f64, rtt: f64, buffer: Limit) -> Self {
         let rate = rate(line);
         let one_way = Nanos(whole(rtt * 1e9 / 2.0, limits::DELAY.0));
-        let link = |name: &str, from, buffer| Link {
-            name: name.into(),
-            from,
-            to: 1 - from,
-            rate,
-            trace: None,
-            delay: one_way,
-            cost: 1,
-            buffer,
-            queue: Queue::DropTail,
-            loss: 0.0,
-            loss_burst: 1.0,
-            drop: Arc::default(),
-            reorder: None,
-            shaper: None,
-        };
-        let (forward, back) = (link("bottleneck", 0, buffer), link("return", 1, UNLIMITED));
+        let forward = link("bottleneck", [0, 1], rate, one_way, buffer);
+        let back = link("return", [1, 0], rate, one_way, UNLIMITED);
         Self { forward, back, begin: Nanos::ZERO, others: None }
     }
 

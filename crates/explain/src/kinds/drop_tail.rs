@@ -3,8 +3,8 @@
 use super::draft::{Base, Draft, packets};
 use super::{Path, near, ruled, used_up};
 use crate::anchors::Anchors;
-use crate::scale::Scale;
 use crate::range::Range;
+use crate::scale::Scale;
 
 parameters! {
     /// Constant rate, drop-tail queue.
@@ -29,11 +29,7 @@ impl Path for DropTail<f64> {
     }
 
     fn prior(scale: &Scale) -> Self::Ranges {
-        DropTail {
-            rate: scale.rate(),
-            rtt: scale.rtt(),
-            buffer: scale.buffer(),
-        }
+        DropTail { rate: scale.rate(), rtt: scale.rtt(), buffer: scale.buffer() }
     }
 
     fn ranges(anchors: &Anchors) -> Self::Ranges {
@@ -43,5 +39,4 @@ impl Path for DropTail<f64> {
     fn draft(&self, _: &Base<'_>) -> Draft {
         Draft::new(self.rate, self.rtt, packets(self.buffer))
     }
-
 }

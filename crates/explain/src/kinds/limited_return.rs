@@ -3,8 +3,8 @@
 use super::draft::{Base, Draft, packets, rate};
 use super::{Opening, Path, near, ruled};
 use crate::anchors::Anchors;
-use crate::scale::Scale;
 use crate::range::Range;
+use crate::scale::Scale;
 
 parameters! {
     /// Slow return path.
@@ -26,14 +26,16 @@ impl Path for LimitedReturn<f64> {
 
     const LABELS: &'static [&'static str] = &["limited-return-path"];
 
-
     /// A return path that is from a fiftieth to all as fast as the acknowledgements of full packets need.
     fn prior(scale: &Scale) -> Self::Ranges {
         LimitedReturn {
             rate: scale.rate(),
             rtt: scale.rtt(),
             buffer: scale.buffer(),
-            back: Range::new(scale.rate * scale.ack / scale.packet / 50.0, scale.rate * scale.ack / scale.packet),
+            back: Range::new(
+                scale.rate * scale.ack / scale.packet / 50.0,
+                scale.rate * scale.ack / scale.packet,
+            ),
         }
     }
 

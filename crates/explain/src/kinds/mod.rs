@@ -10,7 +10,7 @@ use firstflight_capture::FirstRoundTrip;
 use firstflight_contract::Nanos;
 use firstflight_scenario::Scenario;
 
-use crate::anchors::Anchors;
+use crate::anchors::{Anchors, Given};
 use crate::range::Range;
 use crate::reordering;
 use crate::rules::Rule;
@@ -259,6 +259,17 @@ fn ruled() -> Range {
     Range::new(OPEN, OPEN)
 }
 
+/// Makes each value that the user knows the whole of its range.
+fn know(ranges: &mut impl Parameters<Range>, given: &Given) {
+    let shown = ranges.shown();
+    let pairs = [(Some(shown.rate), given.rate), (Some(shown.rtt), given.rtt), (shown.buffer, given.buffer)];
+    for (range, value) in pairs {
+        if let (Some(range), Some(value)) = (range, value) {
+            *range = Range::new(value, value);
+        }
+    }
+}
+
 /// Value of a parameter of a rule where the fates of all packets are given.
 const OPEN: f64 = 1.0;
 
@@ -329,14 +340,7 @@ impl<P: Path> Model for Of<P> {
 
     fn ranges(&self, anchors: &Anchors) -> Vec<Range> {
         let mut ranges = P::ranges(anchors);
-        let (shown, given) = (ranges.shown(), anchors.given);
-        let pairs =
-            [(Some(shown.rate), given.rate), (Some(shown.rtt), given.rtt), (shown.buffer, given.buffer)];
-        for (range, value) in pairs {
-            if let (Some(range), Some(value)) = (range, value) {
-                *range = Range::new(value, value);
-            }
-        }
+        know(&mut ranges, &anchors.given);
         let mut ranges = ranges.list();
         ranges.truncate(timed::<P>());
         ranges
@@ -344,14 +348,10 @@ impl<P: Path> Model for Of<P> {
 
     fn volume(&self, anchors: &Anchors) -> f64 {
         let mut prior = P::prior(&anchors.scale());
-        let (shown, given) = (prior.shown(), anchors.given);
+        let shown = prior.shown();
         // A scale is a point of the ranges that paths have.
         (*shown.rate, *shown.rtt) = (Range::new(RATE.0, RATE.1), Range::new(RTT.0, RTT.1));
-        for (range, value) in [(shown.rate, given.rate), (shown.rtt, given.rtt)] {
-            if let Some(value) = value {
-                *range = Range::new(value, value);
-            }
-        }
+        know(&mut prior, &anchors.given);
         let share = |(tried, all): (&Range, &Range)| libm::log(tried.span() / all.span());
         self.ranges(anchors).iter().zip(&prior.list()).map(share).sum()
     }

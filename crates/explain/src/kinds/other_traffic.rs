@@ -7,9 +7,9 @@ use firstflight_scenario::{FlowGroup, SchemeSpec, Start};
 use super::draft::{Base, Draft, packets};
 use super::{Opening, Path, uniform};
 use crate::anchors::Anchors;
-use crate::scale::Scale;
-use crate::rules::Rule;
 use crate::range::{Range, normal, whole};
+use crate::rules::Rule;
+use crate::scale::Scale;
 
 parameters! {
     /// Other connections at the bottleneck.
@@ -36,7 +36,6 @@ impl Path for OtherTraffic<f64> {
     const LABELS: &'static [&'static str] = &["other-traffic"];
     const RULE: Rule = Rule::Run;
     const IS_RANDOM: bool = true;
-
 
     fn prior(scale: &Scale) -> Self::Ranges {
         OtherTraffic {

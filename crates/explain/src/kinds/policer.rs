@@ -6,9 +6,9 @@ use super::draft::{Base, Draft, bucket, rate};
 use super::{DEPTH, FASTER, LINE, Path, near, ruled};
 use crate::anchors::Anchors;
 use crate::entry::UNLIMITED;
-use crate::scale::Scale;
-use crate::rules::Rule;
 use crate::range::Range;
+use crate::rules::Rule;
+use crate::scale::Scale;
 
 parameters! {
     /// Token-bucket policer in front of a faster line.
@@ -31,7 +31,6 @@ impl Path for Policer<f64> {
     const LABELS: &'static [&'static str] = &["policer"];
     const RULE: Rule = Rule::Policer;
 
-
     fn prior(scale: &Scale) -> Self::Ranges {
         Policer {
             line: Range::new(FASTER * scale.rate, LINE * scale.rate),
@@ -42,12 +41,7 @@ impl Path for Policer<f64> {
     }
 
     fn ranges(anchors: &Anchors) -> Self::Ranges {
-        Policer {
-            line: anchors.line(),
-            rtt: near(anchors),
-            rate: ruled(),
-            burst: ruled(),
-        }
+        Policer { line: anchors.line(), rtt: near(anchors), rate: ruled(), burst: ruled() }
     }
 
     /// A policer before a line that is no faster is a plain queue as long as its bucket is deep. The bucket's rate would explain

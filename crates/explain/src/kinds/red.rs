@@ -5,9 +5,9 @@ use firstflight_scenario::{self as scenario, Queue};
 use super::draft::{Base, Draft, packets};
 use super::{Path, near, ruled, used_up};
 use crate::anchors::Anchors;
-use crate::scale::Scale;
-use crate::rules::Rule;
 use crate::range::Range;
+use crate::rules::Rule;
+use crate::scale::Scale;
 
 parameters! {
     /// Random early detection.
@@ -33,7 +33,6 @@ impl Path for Red<f64> {
 
     const LABELS: &'static [&'static str] = &["red"];
     const RULE: Rule = Rule::Red;
-
 
     fn prior(scale: &Scale) -> Self::Ranges {
         Red {
@@ -71,6 +70,4 @@ impl Path for Red<f64> {
         });
         draft
     }
-
-
 }

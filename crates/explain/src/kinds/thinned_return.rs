@@ -3,8 +3,8 @@
 use super::draft::{Base, Draft, packets};
 use super::{FEW, Path, near, ruled, used_up};
 use crate::anchors::Anchors;
-use crate::scale::Scale;
 use crate::range::Range;
+use crate::scale::Scale;
 
 /// Acknowledgements of which one arrives. Of more a transfer could lose all that its window has, and wait for timers.
 const ONE_OF: (f64, f64) = (1.1, 4.0);

@@ -3,10 +3,10 @@
 use firstflight_scenario::Shaper;
 
 use super::draft::{Base, Draft, bucket, packets, rate};
-use super::{DEPTH, FASTER, LINE, FEW, Path, near, ruled};
+use super::{DEPTH, FASTER, FEW, LINE, Path, near, ruled};
 use crate::anchors::Anchors;
-use crate::scale::Scale;
 use crate::range::Range;
+use crate::scale::Scale;
 
 parameters! {
     /// Token-bucket shaper in front of a faster line: packets wait for tokens.

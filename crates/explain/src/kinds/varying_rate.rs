@@ -7,8 +7,8 @@ use firstflight_scenario::{LinkTrace, Schedule, limits};
 use super::draft::{Base, Draft, packets, trace};
 use super::{Opening, Path, near, ruled};
 use crate::anchors::Anchors;
-use crate::scale::Scale;
 use crate::range::{Range, normal, whole};
+use crate::scale::Scale;
 
 parameters! {
     /// Rate that varies, as of a cellular link.
@@ -36,7 +36,6 @@ impl Path for VaryingRate<f64> {
 
     const LABELS: &'static [&'static str] = &["varying-rate"];
     const IS_RANDOM: bool = true;
-
 
     fn prior(scale: &Scale) -> Self::Ranges {
         VaryingRate {

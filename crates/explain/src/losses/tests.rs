@@ -8,9 +8,12 @@ use firstflight_random::Stream;
 use firstflight_scenario::build::{Flow, Path};
 use firstflight_scenario::{Candidate, Limit, Profile, Scenario, limits};
 
+use super::super::anchors::Given;
 use super::super::entry;
+use super::super::kinds::Value;
 use super::super::loss::{LOSSY, RandomLoss};
 use super::super::range::Range;
+use super::super::recognised::Made;
 use super::super::rerun::{Transfer, run};
 use super::*;
 use firstflight_hosts::parallel::try_map;
@@ -133,4 +136,52 @@ fn a_kind_is_the_true_one_as_often_as_its_share_says() {
         right.push(check(format!("{low} to {high}"), inside));
     }
     assert!(right.iter().all(|it| *it), "{right:?}");
+}
+
+/// What the user knows is the whole of its range for every rule, and costs no kind weight.
+#[test]
+fn given_values_are_those_of_every_path() {
+    let made = Made {
+        kind: PathKind::DropTail,
+        values: &[8e6, 0.05, 20.0],
+        beside: (None, None),
+        scheme: "slow-start+reno",
+        bytes: 300_000,
+        late: Nanos::ZERO,
+        seed: 1,
+    };
+    let (target, _) = made.seen(None);
+    let mut anchors = Anchors::of_summary(&target.summary, 300_000.0, Some(8e6));
+    let without = anchors;
+    anchors.given = Given { buffer: Some(20.0), loss: Some(0.01), ..Given::default() };
+    let fates = Fates::of(&[&target.offered], 8e6, &anchors, 1);
+    let known = |kind: PathKind, timed: &[f64]| {
+        let path = Weighed {
+            kind,
+            values: timed.to_vec(),
+            lanes: None,
+            loss: None,
+            schemes: [0; 3],
+            weight: 1.0,
+            misfit: 0.0,
+            times: 0.0,
+        };
+        fates.settle(vec![path])
+    };
+    let plain = known(PathKind::DropTail, &[8e6, 0.05]);
+    let others = known(PathKind::OtherTraffic, &[8e6, 0.05, 20.0, 2.0, 0.5, 0.5]);
+    for path in plain.iter().chain(&others) {
+        assert_eq!(path.value(Value::Loss), Some(0.01), "{:?}", path.kind);
+        let buffer = path.value(Value::Buffer);
+        assert!(
+            buffer.is_none_or(|buffer| (buffer / 20.0 - 1.0).abs() < 0.002),
+            "{:?} {buffer:?}",
+            path.kind
+        );
+    }
+    let kinds: std::collections::BTreeSet<PathKind> = plain.iter().map(|path| path.kind).collect();
+    assert!(kinds.contains(&PathKind::DropTail), "{kinds:?}");
+    // The buffer of other traffic is one of the values of its times.
+    let volume = |anchors: &Anchors| PathKind::OtherTraffic.model().volume(anchors);
+    assert!(volume(&anchors) > volume(&without) - 1.0, "{} {}", volume(&anchors), volume(&without));
 }

@@ -56,3 +56,39 @@ fn weighed(values: &[f64], span: f64) -> Vec<(f64, f64)> {
     };
     (0..values.len()).map(|index| (values[index], weight(index))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use firstflight_capture::Offered;
+
+    use super::*;
+
+    #[test]
+    fn an_overflow_is_a_full_buffer_and_a_loss_from_a_short_queue_is_random() {
+        // Every tenth packet finds 20 packets, or 3, and is dropped; the others find up to 18.
+        let judged = |lost_at: f64, given: Option<f64>| {
+            let offered = |index: i32| {
+                let (waited, passed) = match index % 10 {
+                    9 => (lost_at, false),
+                    rest => (2.0 * f64::from(rest) + 2.0, true),
+                };
+                Offered { at: 0.05 * f64::from(index), bytes: 1448.0, passed, waited: Some(waited * 1e-3) }
+            };
+            let seen: Vec<Offered> = (0..200).map(offered).collect();
+            let queued = Queued::new(&[&seen], 1e-3);
+            queued.buffer(&Range::new(2.0, 200.0), &Losses::new(queued.lost(), true, given))
+        };
+        let random = |judged: &Judged| -> f64 {
+            judged.rules.iter().filter(|one| one.loss.is_some()).map(|one| one.weight).sum()
+        };
+        let full = judged(20.0, None);
+        assert!(random(&full) < 0.5, "{}", random(&full));
+        // The buffer holds 18 packets and not 20.
+        let middle: f64 = full.rules.iter().map(|one| one.weight * one.values[0]).sum();
+        assert!((18.0..20.0).contains(&middle), "{middle}");
+        let short = judged(3.0, None);
+        assert!(random(&short) > 0.999, "{}", random(&short));
+        // Without random loss each of twenty losses costs a millionth.
+        assert!(short.evidence > judged(3.0, Some(0.0)).evidence + 20.0);
+    }
+}

@@ -132,6 +132,7 @@ pub(super) fn logistic(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weights::{log_sum, normalised};
 
     #[test]
     fn independent_losses_have_their_binomial_probability_and_bursts_that_of_their_chain() {
@@ -161,5 +162,26 @@ mod tests {
         // One that no rule drops costs a millionth.
         fates.add(0.0, true);
         assert!((fates.log(None) - expected - libm::log(1e-6)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_evidence_for_random_loss_is_the_beta_function_over_the_span() {
+        // Two of 100 packets are lost. The mean of p^2 (1 - p)^98 over a log-uniform p from 1e-4 to 0.5 is
+        // B(2, 99) / ln(0.5 / 1e-4) = 1 / (99 * 100) / 8.517.
+        const STEPS: u32 = 400;
+        let probability = |step: u32| 1e-4 * libm::pow(5000.0, (f64::from(step) + 0.5) / f64::from(STEPS));
+        let loss = |step| {
+            (Some(RandomLoss { probability: probability(step), burst: 1.0 }), -libm::log(STEPS.into()))
+        };
+        let losses = Losses((0..STEPS).map(loss).collect());
+        let mut fates = Fates::default();
+        (0..100).for_each(|index| fates.add(0.0, [30, 70].contains(&index)));
+        let logs = losses.weigh(&fates);
+        let evidence = log_sum(logs.iter().copied());
+        assert!((evidence + libm::log(9900.0 * 8.517)).abs() < 0.01, "{evidence}");
+        // The density p (1 - p)^98 has the mean 2 / 101.
+        let mean: f64 =
+            (0..STEPS).zip(normalised(&logs)).map(|(step, weight)| probability(step) * weight).sum();
+        assert!((mean / (2.0 / 101.0) - 1.0).abs() < 0.01, "{mean}");
     }
 }
