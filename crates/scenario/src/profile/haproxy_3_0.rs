@@ -3,7 +3,7 @@
 
 use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Rules, Threshold};
 
-use super::{DATAGRAMS, QUIC, Options, Stack};
+use super::{DATAGRAMS, Options, QUIC, Stack};
 
 pub(super) const STACK: Stack = Stack {
     // tune.quic.frontend.conn-tx-buffers.limit: 30 buffers of 16 KB (tune.bufsize)
@@ -27,13 +27,12 @@ pub(super) const STACK: Stack = Stack {
     options: Options {
         stack: "HAProxy 3.0",
         source: "HAProxy 3.0.11, `doc/configuration.txt`: `quic-cc-algo` on `bind`, the others in `global`",
-        chains: &[
-            ("slow-start+cubic", "quic-cc-algo cubic"),
-            ("slow-start+reno", "quic-cc-algo newreno"),
-        ],
+        chains: &[("slow-start+cubic", "quic-cc-algo cubic"), ("slow-start+reno", "quic-cc-algo newreno")],
         initial_window: None,
         // Buffers of tune.bufsize, 16 KB.
-        send_buffer: Some(|bytes| format!("tune.quic.frontend.conn-tx-buffers.limit {}", bytes.div_ceil(1 << 14))),
+        send_buffer: Some(|bytes| {
+            format!("tune.quic.frontend.conn-tx-buffers.limit {}", bytes.div_ceil(1 << 14))
+        }),
         notes: "The initial window cannot be chosen. Its HyStart, `tune.quic.cc-hystart on`, is none of the schemes here: on 100 ms with \
                 an empty queue it ended slow start at 31 to 44 KB in three runs, and 10 MB took 9 s (`findings/haproxy-hystart-ends-slow-start-at-once.sh`). `tune.quic.frontend.conn-tx-buffers.limit`, 30 buffers of 16 KB, limits what is \
                 in flight. Releases from 3.1 on have other names (`tune.quic.fe.…` from 3.3 on) and pace.",

@@ -33,10 +33,7 @@ pub(super) const STACK: Stack = Stack {
     options: Options {
         stack: "HAProxy 3.4",
         source: "HAProxy 3.4.7, `doc/configuration.txt`: `quic-cc-algo` on `bind`, the others in `global`",
-        chains: &[
-            ("slow-start+cubic", "quic-cc-algo cubic"),
-            ("slow-start+reno", "quic-cc-algo newreno"),
-        ],
+        chains: &[("slow-start+cubic", "quic-cc-algo cubic"), ("slow-start+reno", "quic-cc-algo newreno")],
         initial_window: None,
         send_buffer: None,
         notes: "The initial window cannot be chosen. Its HyStart, `tune.quic.fe.cc.hystart on`, is none of the schemes here: on 100 ms with \

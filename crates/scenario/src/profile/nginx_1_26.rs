@@ -3,7 +3,7 @@
 
 use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Repairs, Rules};
 
-use super::{DATAGRAMS, InitialWindow, QUIC, Options, Stack};
+use super::{DATAGRAMS, InitialWindow, Options, QUIC, Stack};
 
 pub(super) const STACK: Stack = Stack {
     avoidance: "reno",

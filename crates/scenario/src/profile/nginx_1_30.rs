@@ -20,7 +20,12 @@ pub(super) const STACK: Stack = Stack {
             handshake: 20,
             fill: Fill::AcrossTheEdge,
             // `ngx_quic_discover_path_mtu`: the largest size that the client takes
-            discovery: Discovery { sizes: &[1472], delay: Nanos::from_millis(100), leads: false, ..Discovery::NONE },
+            discovery: Discovery {
+                sizes: &[1472],
+                delay: Nanos::from_millis(100),
+                leads: false,
+                ..Discovery::NONE
+            },
             // `ngx_quic_packet_threshold`
             threshold: Threshold::HalfSent,
             // `ngx_quic_resend_frames`

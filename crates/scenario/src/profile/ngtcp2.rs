@@ -3,7 +3,7 @@
 use firstflight_contract::Nanos;
 use firstflight_host::stack::{Datagrams, Discovery, Fill, Pacing, Refill, Rules, Tokens};
 
-use super::{DATAGRAMS, QUIC, Options, Stack};
+use super::{DATAGRAMS, Options, QUIC, Stack};
 
 pub(super) const STACK: Stack = Stack {
     startup: "hystart++",

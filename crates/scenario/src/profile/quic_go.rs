@@ -4,7 +4,7 @@
 use firstflight_contract::Nanos;
 use firstflight_host::stack::{Datagrams, Fill, LimitedRule, Pacing, Refill, Rules, Tokens};
 
-use super::{DATAGRAMS, InitialWindow, QUIC, Options, Stack};
+use super::{DATAGRAMS, InitialWindow, Options, QUIC, Stack};
 
 pub(super) const STACK: Stack = Stack {
     startup: "hystart-linux",

@@ -3,7 +3,7 @@
 
 use firstflight_host::stack::{Datagrams, Fill, Reduction, Rules};
 
-use super::{DATAGRAMS, QUIC, Options, Stack};
+use super::{DATAGRAMS, Options, QUIC, Stack};
 
 pub(super) const STACK: Stack = Stack {
     startup: "hystart++",

@@ -9,7 +9,12 @@ pub(super) const STACK: Stack = Stack {
         datagrams: match quiche::STACK.rules.datagrams {
             Some(datagrams) => Some(Datagrams {
                 // src/pmtud.rs; `pmtud_update_max_datagram_size`
-                discovery: Discovery { sizes: &[1472], leads: true, widens: Widening::Probe, ..Discovery::NONE },
+                discovery: Discovery {
+                    sizes: &[1472],
+                    leads: true,
+                    widens: Widening::Probe,
+                    ..Discovery::NONE
+                },
                 ..datagrams
             }),
             None => None,

@@ -3,7 +3,7 @@
 
 use firstflight_host::stack::{Datagrams, Discovery, LimitedRule, Repairs, Rules, Widening};
 
-use super::{DATAGRAMS, QUIC, Options, Stack, bursts_of_ten};
+use super::{DATAGRAMS, Options, QUIC, Stack, bursts_of_ten};
 
 pub(super) const STACK: Stack = Stack {
     startup: "hystart++",
@@ -17,7 +17,12 @@ pub(super) const STACK: Stack = Stack {
     rules: Rules {
         datagrams: Some(Datagrams {
             // path/mtu.rs: the payload of Ethernet first
-            discovery: Discovery { sizes: &[1472], leads: true, widens: Widening::Arrival, ..Discovery::NONE },
+            discovery: Discovery {
+                sizes: &[1472],
+                leads: true,
+                widens: Widening::Arrival,
+                ..Discovery::NONE
+            },
             // HANDSHAKE_DONE, tickets and connection IDs
             opening: &[143],
             // `requires_fast_retransmission`
