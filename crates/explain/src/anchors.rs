@@ -161,7 +161,7 @@ impl Anchors {
     pub(crate) fn rate_range(&self) -> (f64, f64) {
         match self.rate {
             Some([low, value, high]) => {
-                let more = high - low + 0.01 * value;
+                let more = 2.0 * (high - low) + 0.05 * value;
                 ((low - more).max(self.goodput / 2.0), (high + more).max(self.goodput))
             }
             None => (self.least_rate.max(self.goodput / 2.0), FASTEST.max(2.0 * self.goodput)),
