@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::Args;
-use firstflight::{Input, PathValues, Simulator, compare, files, parse_size};
+use firstflight::{Input, PathValues, Simulator, Statistic, compare, files, parse_size};
 use firstflight_compare::deployable;
 use firstflight_compare::{DEFAULT_STARTUPS, Limits, default_candidates, default_startups};
 use firstflight_document::{clipped, nearest, quoted};
@@ -55,6 +55,7 @@ Examples:
   firstflight compare geo-satellite --scheme slow-start+reno,hystart+++cubic --runs 100 --seed 7
   firstflight compare lte --startup slow-start,jump-start --avoidance reno --json
   firstflight compare upload.pcap --scheme hystart-linux+cubic,hystart-linux+cubic@iw30+paced,bbr
+  firstflight compare upload.pcap --by p95
   firstflight compare cable --size 3MB --trace && wireshark out/slow-start+cubic-3MB.pcapng")]
 pub(crate) struct Options {
     /// Packet captures, scenario file, or name of a path preset
@@ -116,6 +117,10 @@ pub(crate) struct Options {
     /// Recommend the fastest, whatever it costs
     #[arg(long, conflicts_with_all = ["max_harm", "max_loss"])]
     fastest: bool,
+    #[arg(long, value_name = "STATISTIC", default_value = "geometric-mean", allow_hyphen_values = true, help = format!(
+        "Statistic of the times by which candidates are chosen, over all paths that the capture leaves possible: {}", Statistic::FORMS
+    ))]
+    by: String,
     #[arg(long, default_value = "linux", help = format!("Stack that runs the schemes: {}. The first flow of a scenario sets its own", one_of(Profile::WORDS)))]
     profile: String,
     /// Replications of each scheme at each size; only one runs if nothing on the path is random or unknown
@@ -179,7 +184,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         None => input,
     };
     let schemes = options.schemes(&input, profile, &known.catalogue)?;
-    let limits = options.limits()?;
+    let (limits, by) = (options.limits()?, options.statistic()?);
     let comparison = compare(input)
         .candidates(schemes)
         .profile(profile)
@@ -187,6 +192,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         .seed(options.seed)
         .deployable(options.deployable)
         .limits(limits)
+        .by(by)
         .memory(options.memory.bytes()?)
         .provenance(command_line(), env!("FIRSTFLIGHT_REVISION").into());
     let comparison = if sizes.is_empty() { comparison } else { comparison.transfers(sizes) };
@@ -276,6 +282,15 @@ impl Options {
         Ok(schemes)
     }
 
+    /// Statistic of the times by which candidates are chosen.
+    fn statistic(&self) -> Result<Statistic, Failure> {
+        let wrong = || wrong_at(option("by", Some(&quoted(&self.by))), "there is no such statistic");
+        Statistic::from_word(&self.by).ok_or_else(|| {
+            let near = nearest(&self.by, ["geometric-mean", "mean", "p50", "p75", "p95"]);
+            wrong().expecting(Statistic::FORMS).near(near).into()
+        })
+    }
+
     /// Limits of what a recommended candidate may cost.
     fn limits(&self) -> Result<Limits, Failure> {
         let harm = self.max_harm.as_deref().map(|text| {
@@ -330,17 +345,19 @@ pub(crate) fn command_line() -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn limits_are_a_ratio_and_a_share() {
+    fn read_options(arguments: &[&str]) -> Options {
         #[derive(clap::Parser)]
         struct Command {
             #[command(flatten)]
             options: Options,
         }
-        let read = |arguments: &[&str]| {
-            let all = ["compare", "cable"].into_iter().chain(arguments.iter().copied());
-            <Command as clap::Parser>::try_parse_from(all).expect("options").options.limits()
-        };
+        let all = ["compare", "cable"].into_iter().chain(arguments.iter().copied());
+        <Command as clap::Parser>::try_parse_from(all).expect("options").options
+    }
+
+    #[test]
+    fn limits_are_a_ratio_and_a_share() {
+        let read = |arguments: &[&str]| read_options(arguments).limits();
         assert_eq!(read(&[]).ok(), Some(Limits::default()));
         let limits = Limits { harm: Some(1.25), loss: Some(0.02), fastest: false };
         assert_eq!(read(&["--max-harm", "1.25", "--max-loss", "2%"]).ok(), Some(limits));
@@ -352,6 +369,24 @@ mod tests {
             (["--max-loss", "NaN"], "--max-loss \"NaN\": not a share"),
         ] {
             let Err(Failure::Because(why)) = read(&arguments) else { panic!("{arguments:?}") };
+            assert!(why.contains(message), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_statistic_is_a_word_or_a_percentile() {
+        let read = |by: &str| read_options(&["--by", by]).statistic();
+        assert_eq!(read_options(&[]).statistic().ok(), Some(Statistic::GeometricMean));
+        assert_eq!(read("mean").ok(), Some(Statistic::Mean));
+        assert_eq!(read("p95").ok(), Some(Statistic::Percentile(95)));
+        for (by, message) in [
+            (
+                "p100",
+                "--by \"p100\": there is no such statistic; expected geometric-mean, mean, or a percentile from p1 to p99",
+            ),
+            ("maen", "did you mean mean?"),
+        ] {
+            let Err(Failure::Because(why)) = read(by) else { panic!("{by}") };
             assert!(why.contains(message), "{why}");
         }
     }

@@ -14,6 +14,7 @@ use firstflight_scenario::{Candidate, Settings};
 use crate::costs::Costs;
 use crate::paired::paired;
 use crate::request::Request;
+use crate::statistic::{self, AtSize, Statistic};
 use crate::transfers::{Cell, TransferRun};
 use crate::weights::Weights;
 
@@ -54,6 +55,7 @@ pub(crate) struct Differences {
     pub(crate) samples: Vec<SampleSet>,
     /// Share by which medians may be wrong, by size: the departure of the re-runs of captured connections. Empty without a capture.
     departures: BTreeMap<u64, f64>,
+    by: Statistic,
 }
 
 impl Differences {
@@ -63,7 +65,7 @@ impl Differences {
         references: References,
         widened_by: &[String],
         departures: BTreeMap<u64, f64>,
-        seed: u64,
+        (by, seed): (Statistic, u64),
     ) -> Self {
         let completion = |cell: &Cell<'_>| completion(cell, departures.get(&cell.size).copied());
         let completions: Vec<Option<Completion>> = cells.iter().map(completion).collect();
@@ -79,7 +81,7 @@ impl Differences {
             rows.extend(rows_of_size(&ranked, &references, widened_by, departure, seed));
         }
         let samples = order.iter().map(|&cell| sample_set(&cells[cell])).collect();
-        Self { references, rows, order, samples, departures }
+        Self { references, rows, order, samples, departures, by }
     }
 
     /// The rows with the costs of each, from the row and the number of its cell.
@@ -90,7 +92,7 @@ impl Differences {
     }
 
     pub(crate) fn replications(&self) -> Replications<'_> {
-        Replications { samples: &self.samples, departures: &self.departures, weights: None }
+        Replications { samples: &self.samples, departures: &self.departures, weights: None, by: self.by }
     }
 }
 
@@ -188,6 +190,8 @@ pub(crate) struct Replications<'a> {
     pub(crate) departures: &'a BTreeMap<u64, f64>,
     /// Weights of the sizes where several count together; `None` if all count alike.
     pub(crate) weights: Option<&'a Weights>,
+    /// Statistic by which candidates are chosen.
+    pub(crate) by: Statistic,
 }
 
 impl<'a> Replications<'a> {
@@ -208,7 +212,7 @@ impl Replications<'_> {
 
     /// Ratio of the times of a scheme to those of another one at `sizes`, at least one, with its 95 % interval.
     ///
-    /// The ratio is the weighed geometric mean over the sizes, and the geometric mean over the replications that end with both schemes at every size. `None`
+    /// The ratio is the weighed geometric mean over the sizes of the ratios of the statistic. By default that is the geometric mean over the replications that end with both schemes at every size. `None`
     /// without such replications. The interval is that of Student's t for the logarithms, widened by the departure.
     ///
     /// Every replication counts for its ratio. A path that is ten times as slow as another one counts no more than that one. A few
@@ -219,6 +223,18 @@ impl Replications<'_> {
         let weighed: Vec<(u64, f64)> = weighed.filter(|&(_, weight)| weight > 0.0).collect();
         let pairs = |&(size, weight)| Some((self.of(scheme, size)?, self.of(other, size)?, weight));
         let pairs: Vec<(&[Sample], &[Sample], f64)> = weighed.iter().map(pairs).collect::<Option<_>>()?;
+        if self.by != Statistic::GeometricMean {
+            let times = |samples: &[Sample]| samples.iter().map(|sample| sample.completion_s).collect();
+            let at_size = |&(own, other, weight): &(&[Sample], &[Sample], f64)| AtSize {
+                own: times(own),
+                other: times(other),
+                weight,
+            };
+            let sizes: Vec<AtSize> = pairs.iter().map(at_size).collect();
+            let same = sizes.iter().all(|size| size.own == size.other);
+            let (ratio, interval) = statistic::ratio(&sizes, self.by)?;
+            return Some((ratio, widened(interval, self.departure(&weighed, same))));
+        }
         let replications = pairs.iter().map(|(own, other, _)| own.len().min(other.len())).min()?;
         let logarithm = |own: &Sample, other: &Sample| {
             let ratio = own.completion_s? / other.completion_s.filter(|&time| time > 0.0)?;
@@ -237,9 +253,36 @@ impl Replications<'_> {
         }
         let (mean, interval) = stats::mean_ci95(&logarithms);
         let same = logarithms.iter().all(|&one| one == 0.0);
-        let departures = weighed.iter().filter(|_| !same).filter_map(|(size, _)| self.departures.get(size));
-        let departure = departures.copied().fold(0.0, f64::max);
+        let departure = self.departure(&weighed, same);
         Some((libm::exp(mean), widened(interval.unwrap_or([mean; 2]).map(libm::exp), departure)))
+    }
+
+    /// Largest departure at these sizes. Schemes that are the `same` in every replication are so in real stacks, too.
+    fn departure(&self, sizes: &[(u64, f64)], same: bool) -> f64 {
+        let departures = sizes.iter().filter(|_| !same).filter_map(|(size, _)| self.departures.get(size));
+        departures.copied().fold(0.0, f64::max)
+    }
+
+    /// Probability that a transfer ends sooner with a scheme than with another one on the same path: the share of the replications, the
+    /// weighed mean over `sizes`. Equal times are not sooner. `None` without replications of both at every size.
+    pub(crate) fn sooner(&self, scheme: &str, other: &str, sizes: &[u64]) -> Option<f64> {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for &size in sizes {
+            let (own, other, weight) =
+                (self.of(scheme, size)?, self.of(other, size)?, self.weight(size, sizes));
+            let pairs = own.iter().zip(other).map(|(own, other)| (own.completion_s, other.completion_s));
+            let sooner = pairs.filter(|pair| match *pair {
+                (Some(own), Some(other)) => own < other,
+                (own, other) => own.is_some() && other.is_none(),
+            });
+            let replications = own.len().min(other.len());
+            if replications == 0 {
+                return None;
+            }
+            sum += weight * sooner.count() as f64 / replications as f64;
+            weights += weight;
+        }
+        (weights > 0.0).then(|| sum / weights)
     }
 
     /// Weight of a size among `sizes`: a single one counts whatever its weight.

@@ -48,6 +48,7 @@ mod reply;
 mod request;
 mod resemblance;
 mod risks;
+mod statistic;
 mod transfers;
 mod weights;
 
@@ -69,6 +70,7 @@ pub use input::{Identity, Input, Known, is_capture};
 pub use present::present;
 pub use recording::{admit_recordings, recordings, shown_run};
 pub use request::{Limits, Request};
+pub use statistic::Statistic;
 
 use networks::Networks;
 

@@ -132,7 +132,8 @@ impl<'a> Measured<'a> {
             let departures: BTreeMap<u64, f64> = sizes.map(|&size| (size, captured.widening())).collect();
             let references = References::of(request);
             let widened_by = subject.uncertain_fields();
-            let differences = Differences::of(&cells, references, &widened_by, departures, request.seed);
+            let differences =
+                Differences::of(&cells, references, &widened_by, departures, (request.by, request.seed));
             let traced = if extent.traces { &differences.order[..] } else { &[] };
             let place = |index: usize| (&subject, replications[index]);
             let traces = try_map(traced, |&cell| cells[cell].trace(place))?;

@@ -170,8 +170,13 @@ impl<'a> Mix<'a> {
         let departures: BTreeMap<u64, f64> =
             sizes.iter().map(|at| (at.size, self.departure(&at.drawn))).collect();
         let references = References::of(request);
-        let differences =
-            Differences::of(&cells, references, &self.uncertain_fields(), departures, request.seed);
+        let differences = Differences::of(
+            &cells,
+            references,
+            &self.uncertain_fields(),
+            departures,
+            (request.by, request.seed),
+        );
         let no_answer = self.no_answer();
         let question = Question::of(request, &differences, self.payload(), no_answer.as_deref());
         let weights = request.weights();

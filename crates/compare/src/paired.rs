@@ -58,7 +58,7 @@ pub(crate) fn paired(these: &[Option<f64>], baseline: &[Option<f64>], seed: u64)
 }
 
 /// Middle 95 % of the resampled values, and `value` in any case.
-fn middle(mut resampled: Vec<f64>, value: f64) -> Ci95 {
+pub(crate) fn middle(mut resampled: Vec<f64>, value: f64) -> Ci95 {
     if resampled.is_empty() {
         return [value, value];
     }
@@ -66,24 +66,27 @@ fn middle(mut resampled: Vec<f64>, value: f64) -> Ci95 {
     [type_7(&resampled, 0.025).min(value), type_7(&resampled, 0.975).max(value)]
 }
 
-/// Finished replications, ascending by time.
-struct Ascending(Vec<(f64, usize)>);
+/// Finished replications, ascending by time, and the number of all.
+pub(crate) struct Ascending {
+    finished: Vec<(f64, usize)>,
+    all: usize,
+}
 
 impl Ascending {
-    fn of(times: &[Option<f64>]) -> Self {
+    pub(crate) fn of(times: &[Option<f64>]) -> Self {
         let finished = times.iter().enumerate().filter_map(|(at, time)| Some(((*time)?, at)));
         let mut finished: Vec<(f64, usize)> = finished.collect();
         finished.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Self(finished)
+        Self { finished, all: times.len() }
     }
 
     /// Median time if replication `i` occurs `times[i]` times; `None` if no finished one occurs.
     fn median(&self, times: &[u32]) -> Option<f64> {
-        let occurs: u64 = self.0.iter().map(|&(_, at)| u64::from(times[at])).sum();
+        let occurs: u64 = self.finished.iter().map(|&(_, at)| u64::from(times[at])).sum();
         let (lower, upper) = (occurs.checked_sub(1)? / 2, occurs / 2);
         let mut before = 0;
         let mut first = None;
-        for &(time, at) in &self.0 {
+        for &(time, at) in &self.finished {
             before += u64::from(times[at]);
             if before > lower && first.is_none() {
                 first = Some(time);
@@ -93,6 +96,37 @@ impl Ascending {
             }
         }
         None
+    }
+
+    /// Quantile `p` of all replications, of which those that did not finish are the last (type 7 of Hyndman and Fan, 1996), if replication `i` occurs
+    /// `times[i]` times; `None` if it is that of one that did not finish, or of none.
+    pub(crate) fn quantile(&self, times: &[u32], p: f64) -> Option<f64> {
+        let occurs: u64 = times[..self.all].iter().map(|&count| u64::from(count)).sum();
+        let place = p * occurs.checked_sub(1)? as f64;
+        let (lower, share) = (place.floor(), place.fract());
+        let upper = if share > 0.0 { lower + 1.0 } else { lower };
+        let (mut before, mut first) = (0.0, None);
+        for &(time, at) in &self.finished {
+            before += f64::from(times[at]);
+            if before > lower && first.is_none() {
+                first = Some(time);
+            }
+            if before > upper {
+                return first.map(|first| first + share * (time - first));
+            }
+        }
+        None
+    }
+
+    /// Mean if replication `i` occurs `times[i]` times; `None` if one that did not finish occurs, or none does.
+    pub(crate) fn mean(&self, times: &[u32]) -> Option<f64> {
+        let occurs: u64 = times[..self.all].iter().map(|&count| u64::from(count)).sum();
+        let (mut sum, mut finished) = (0.0, 0);
+        for &(time, at) in &self.finished {
+            sum += f64::from(times[at]) * time;
+            finished += u64::from(times[at]);
+        }
+        (occurs > 0 && finished == occurs).then(|| sum / occurs as f64)
     }
 }
 

@@ -6,6 +6,9 @@
 //! is not recommended, and is named. Drops cost the transfer itself, whose time has them already: a candidate is refused only if the whole
 //! interval of its drops is above.
 //!
+//! Times are compared by a statistic over all paths that the capture leaves possible ([`Statistic`]): a candidate that wins on the likeliest path
+//! alone, and loses on the others, is not the fastest.
+//!
 //! The fastest of the candidates that may be recommended is rarely known: the next draw of the same paths may put another one
 //! first. The recommendation therefore follows three criteria in turn, each with an indifference zone (R. D. Luce, "Semiorders and
 //! a Theory of Utility Discrimination", Econometrica 24(2), 1956; R. E. Bechhofer, Annals of Mathematical Statistics 25(1), 1954): the candidates
@@ -28,6 +31,7 @@ use firstflight_scenario::{Candidate, Profile};
 use crate::differences::{Differences, Replications};
 use crate::harm::{Contender, Contest};
 use crate::request::{Limits, Request};
+use crate::statistic::Statistic;
 use crate::weights::Weights;
 pub(crate) use answer::{Facts, Origin, answer};
 use cost::{Cost, Verdict};
@@ -129,7 +133,7 @@ fn recommended(
     let of_all = of_all.and_then(|it| it.scheme.as_deref());
     let of_size = |size_bytes: u64| {
         let field = Field::of(results, &[size_bytes], question);
-        let Choice { standing, gain, why, as_fast, chosen_by, undecided } = match question.no_answer {
+        let Choice { standing, gain, sooner, why, as_fast, chosen_by, undecided } = match question.no_answer {
             Some(why) => Choice::none(why),
             None => question.choice(&field, of_all),
         };
@@ -139,6 +143,7 @@ fn recommended(
             scheme: scheme.map(|result| result.scheme.clone()),
             initial_window_packets: scheme.and_then(|result| result.initial_window_packets),
             gain,
+            sooner,
             max_harm: field.costs[0].harm,
             max_drops: field.costs[0].drops,
             as_fast,
@@ -157,11 +162,12 @@ fn for_all_sizes(results: &[SchemeResult], sizes: &[u64], question: &Question<'_
     if sizes.len() < 2 || question.no_answer.is_some() {
         return None;
     }
-    let Choice { standing, gain, why, as_fast, undecided, .. } = question.beside(&field, base, None);
+    let Choice { standing, gain, sooner, why, as_fast, undecided, .. } = question.beside(&field, base, None);
     Some(ForAllSizes {
         scheme: standing.map(|it| it.label().into()),
         initial_window_packets: standing.and_then(|it| it.first().initial_window_packets),
         gain: gain.filter(|_| standing.is_some()),
+        sooner,
         as_fast,
         undecided,
         why,
@@ -323,6 +329,8 @@ impl<'a> Field<'a> {
 struct Choice<'f, 'a> {
     standing: Option<&'f Standing<'a>>,
     gain: Option<[f64; 3]>,
+    /// Probability that a transfer ends sooner than with the reference, of a candidate that has one.
+    sooner: Option<f64>,
     why: String,
     as_fast: Vec<String>,
     chosen_by: Vec<String>,
@@ -343,6 +351,7 @@ impl Choice<'_, '_> {
         Self {
             standing: None,
             gain: None,
+            sooner: None,
             why: why.into(),
             as_fast: vec![],
             chosen_by: vec![],
@@ -352,9 +361,10 @@ impl Choice<'_, '_> {
 }
 
 impl Question<'_> {
-    /// Gain over the reference `base`, lower end, value and upper end: at one size that of the medians, at several that of the geometric mean.
+    /// Gain over the reference `base`, lower end, value and upper end: that of the statistic; without a choice of it, at one size that of the
+    /// medians.
     fn gain(&self, standing: &Standing<'_>, base: &Standing<'_>) -> Option<[f64; 3]> {
-        if let [result] = standing.rows[..] {
+        if let ([result], Statistic::GeometricMean) = (&standing.rows[..], self.replications.by) {
             return self.difference(result).map(PairedDifference::gain);
         }
         let (ratio, [low, high]) = self.ratio(standing, base);
@@ -372,8 +382,14 @@ impl Question<'_> {
         self.gains_together(standing, base) && self.loss(standing, base).is_none()
     }
 
-    /// Whether a candidate is sooner than the reference `base` by a difference that is worth having, all sizes counting alike.
+    /// Whether a candidate is sooner than the reference `base` by a difference that is worth having, all sizes counting alike. A median that is
+    /// sooner does not suffice where the others lose more: in the statistic over all paths the candidate is not later.
     fn gains_together(&self, standing: &Standing<'_>, base: &Standing<'_>) -> bool {
+        self.seems_sooner(standing, base) && self.ratio(standing, base).0 <= 1.0
+    }
+
+    /// Whether the gain of a candidate over the reference `base` is worth having, in the median where no other statistic is chosen.
+    fn seems_sooner(&self, standing: &Standing<'_>, base: &Standing<'_>) -> bool {
         let worth_having = |[low, gain, _]: [f64; 3]| gain >= PairedDifference::WORTH_HAVING && low > 0.0;
         self.gain(standing, base).is_some_and(worth_having)
     }
@@ -405,11 +421,11 @@ impl Question<'_> {
         ))
     }
 
-    /// Whether a candidate is sooner than another one by more than a difference that is worth having: at one size in the medians, at several
-    /// in the geometric mean.
+    /// Whether a candidate is sooner than another one by more than a difference that is worth having: in the statistic; without a choice of it, at
+    /// one size in the medians.
     fn sooner(&self, standing: &Standing<'_>, than: &Standing<'_>) -> bool {
-        let ratio = match (&standing.rows[..], &than.rows[..]) {
-            ([own], [other]) => median_of(other) / median_of(own),
+        let ratio = match (&standing.rows[..], &than.rows[..], self.replications.by) {
+            ([own], [other], Statistic::GeometricMean) => median_of(other) / median_of(own),
             _ => self.ratio(than, standing).0,
         };
         ratio > 1.0 + PairedDifference::WORTH_HAVING
@@ -477,19 +493,24 @@ impl Question<'_> {
                 _ => "that is worth having is shown to be within the limits",
             };
             let why = format!("{together}no gain over {} {within}", base.label());
-            let phrases = phrases.into_iter().chain(self.loses(&allowed, None, base));
+            let later = self.later_on_average(&allowed, base, base, &[]);
+            let phrases = phrases.into_iter().chain(later).chain(self.loses(&allowed, None, base));
             return Choice { gain, undecided: open, ..Choice::none(joined(why, phrases)) };
         };
         let gain = self.gain(best, base);
         let [low, value, high] = gain.unwrap_or_default().map(|share| share * 100.0);
-        let time = if several { "the geometric mean of its times" } else { "its median" };
+        let time = match self.replications.by {
+            Statistic::GeometricMean if !several => "its median".to_owned(),
+            by => by.of_its_times(),
+        };
         let (base_label, range) = (base.label(), format!("{low:.0} % to {high:.0} %"));
         let why = format!("{together}{time} is {value:.0} % below that of {base_label} ({range})");
-        let later = self.later_on_average(&gaining, best, &as_fast);
+        let later = self.later_on_average(&allowed, best, base, &as_fast);
         let (undecided, phrases) = self.passed_over(&gains, Some(best), field);
         let phrases = later.into_iter().chain(phrases).chain(self.loses(&allowed, Some(best), base));
         let why = joined(why, phrases);
-        Choice { standing: Some(best), gain, why, as_fast, chosen_by, undecided }
+        let sooner = self.replications.sooner(best.label(), base.label(), &best.sizes());
+        Choice { standing: Some(best), gain, sooner, why, as_fast, chosen_by, undecided }
     }
 
     /// The candidates of `refused` that would be recommended, or might be as well as `best`, but for their cost: the labels of those whose harm
@@ -562,18 +583,23 @@ impl Question<'_> {
         self.ratio(own, than).1[0] >= 1.0 + PairedDifference::WORTH_HAVING
     }
 
-    /// The phrase that the first of `allowed` takes longer than `best` although its median is lower; `None` if none does.
+    /// The phrase that the first of `allowed` whose median is sooner than that of `base` takes longer than `best` although its median is lower;
+    /// `None` if none does.
     fn later_on_average(
         &self,
         allowed: &[&Standing<'_>],
         best: &Standing<'_>,
+        base: &Standing<'_>,
         as_fast: &[String],
     ) -> Option<String> {
         let passed =
             |it: &&&Standing<'_>| it.label() != best.label() && !as_fast.iter().any(|one| one == it.label());
-        let first = allowed.first().filter(passed)?;
-        let [_] = first.rows[..] else { return None };
+        let first = allowed.iter().find(|it| self.seems_sooner(it, base)).filter(passed)?;
+        let ([_], Statistic::GeometricMean) = (&first.rows[..], self.replications.by) else { return None };
         let (ratio, _) = self.replications.ratio(first.label(), best.label(), &first.sizes())?;
+        if ratio <= 1.0 {
+            return None;
+        }
         let (scheme, later) = (first.label(), (ratio - 1.0) * 100.0);
         Some(format!("{scheme} has a lower median, but takes {later:.0} % longer in the geometric mean"))
     }

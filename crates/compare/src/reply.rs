@@ -86,6 +86,7 @@ pub(crate) fn provenance(request: &Request, subject: &Subject<'_>, replications:
         // The browser has no system.
         machine: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH).trim().into(),
         interval_method: INTERVAL_METHOD.into(),
+        chosen_by: request.by.to_string(),
         inputs,
     }
 }

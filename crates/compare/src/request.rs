@@ -11,6 +11,7 @@ use firstflight_schemes::catalogue::Schemes;
 
 use crate::defaults::{DEFAULT_CANDIDATES, DEFAULT_REPLICATIONS, DEFAULT_SIZES};
 use crate::input::Input;
+use crate::statistic::Statistic;
 use crate::weights::Weights;
 
 /// A comparison to run.
@@ -40,6 +41,8 @@ pub struct Request {
     pub harm: bool,
     /// Limits of what a recommended candidate may cost.
     pub limits: Limits,
+    /// Statistic of the times by which candidates are chosen.
+    pub by: Statistic,
     /// Whether the answer weighs the sizes by the transfers of a capture. Otherwise all count alike.
     pub weighs_by_capture: bool,
     /// Limit of the memory of all runs and their results, bytes. It changes no result.
@@ -66,6 +69,7 @@ impl Request {
             deployable: false,
             harm: true,
             limits: Limits::default(),
+            by: Statistic::default(),
             weighs_by_capture: true,
             memory: memory::DEFAULT,
             command: String::new(),

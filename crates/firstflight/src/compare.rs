@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use firstflight_compare::{Input, Limits, Request};
+use firstflight_compare::{Input, Limits, Request, Statistic};
 use firstflight_document::Error;
 use firstflight_document::quantity::parse_bytes;
 use firstflight_hosts::host::Host;
@@ -171,6 +171,12 @@ impl<'a> Compare<'a> {
     /// Limits of what a recommended candidate may cost. The default is what the stack's own scheme costs, and a tenth more.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.request.limits = limits;
+        self
+    }
+
+    /// Statistic of the times by which candidates are chosen, over all paths that a capture leaves possible; the default is the geometric mean.
+    pub fn by(mut self, statistic: Statistic) -> Self {
+        self.request.by = statistic;
         self
     }
 

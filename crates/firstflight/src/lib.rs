@@ -48,7 +48,7 @@ pub use algorithms::{Algorithm, KERNEL, QUIC, algorithms};
 pub use compare::{Compare, compare, parse_size, shell_word};
 pub use firstflight_capture as capture;
 pub use firstflight_compare::{
-    DEFAULT_STARTUPS, DEFAULT_WINDOWS, Identity, Input, Known, Limits, inferred_path, present,
+    DEFAULT_STARTUPS, DEFAULT_WINDOWS, Identity, Input, Known, Limits, Statistic, inferred_path, present,
 };
 pub use firstflight_document::{Error, quantity};
 pub use firstflight_hosts::exhibit;

@@ -9,7 +9,8 @@ use firstflight::memory;
 use firstflight::quantity::{parse_bytes, parse_time};
 use firstflight::scheme::Nanos;
 use firstflight::{
-    Compare, Error, Input, Limits, Made, PathValues, Profile, Run, inferred_path, parse_share, parse_size,
+    Compare, Error, Input, Limits, Made, PathValues, Profile, Run, Statistic, inferred_path, parse_share,
+    parse_size,
 };
 use firstflight_document::quoted;
 use pyo3::exceptions::PyUserWarning;
@@ -108,7 +109,7 @@ fn give(scenario: &mut firstflight::Scenario, chosen: &Chosen) -> Result<(), Err
 
 /// Ranks schemes on a path. firstflight.compare is the function for users.
 #[pyfunction]
-#[pyo3(signature = (input: "object" = None, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", sizes = None, rate = None, rtt = None, buffer = None, loss = None, deployable = false, max_harm = None, max_loss = None, fastest = false, harm = true, profile = "linux", replications = 30, seed = 1, memory = None, trace = false, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = vec![], keylog: "str | os.PathLike[str] | None" = None, command = String::new(), progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
+#[pyo3(signature = (input: "object" = None, *, schemes: "collections.abc.Sequence[object] | None" = None, avoidance = "cubic", sizes = None, rate = None, rtt = None, buffer = None, loss = None, deployable = false, max_harm = None, max_loss = None, fastest = false, by = "geometric-mean", harm = true, profile = "linux", replications = 30, seed = 1, memory = None, trace = false, bpf: "collections.abc.Sequence[str | os.PathLike[str]]" = vec![], keylog: "str | os.PathLike[str] | None" = None, command = String::new(), progress: "collections.abc.Callable[[str, int, int], object] | None" = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn compare(
     py: Python<'_>,
@@ -124,6 +125,7 @@ pub fn compare(
     max_harm: Option<f64>,
     max_loss: Option<String>,
     fastest: bool,
+    by: &str,
     harm: bool,
     profile: &str,
     replications: u32,
@@ -143,6 +145,7 @@ pub fn compare(
     let kind = job.wait(py, progress, || {
         let profile = profile_of(profile)?;
         let limits = Limits { harm: harm_limit(max_harm)?, loss: loss_limit(max_loss.as_deref())?, fastest };
+        let by = statistic(by)?;
         let sizes =
             sizes.map(|sizes| sizes.iter().map(|text| size(text)).collect::<Result<_, _>>()).transpose()?;
         // Wrong names are refused before a large capture is read.
@@ -158,6 +161,7 @@ pub fn compare(
             .deployable(deployable)
             .harm(harm)
             .limits(limits)
+            .by(by)
             .memory(memory)
             .provenance(command, env!("CARGO_PKG_VERSION").into())
             .host(&host)
@@ -299,6 +303,13 @@ fn interval(text: &str) -> Result<Nanos, Error> {
         }
         grid => Ok(grid),
     }
+}
+
+fn statistic(word: &str) -> Result<Statistic, Error> {
+    Statistic::from_word(word).ok_or_else(|| {
+        let error = Error::invalid("there is no such statistic").expecting(Statistic::FORMS);
+        wrong("by", &quoted(word), error)
+    })
 }
 
 fn harm_limit(ratio: Option<f64>) -> Result<Option<f64>, Error> {

@@ -2,7 +2,7 @@
 
 use firstflight_results::{Answer, AnswerAtSize, CompareReport, PairedDifference};
 
-use crate::format::{bytes, capital, count, counted, percent_magnitude, printable, time, wrap};
+use crate::format::{bytes, capital, count, counted, percent_magnitude, printable, probably, time, wrap};
 use crate::headline::headline;
 use crate::names::Names;
 use crate::path::path_line;
@@ -192,7 +192,7 @@ pub(crate) fn facts(report: &CompareReport, answer: &Answer) -> Vec<(&'static st
         facts.push(("Cost", cost(answer)));
     }
     let (trust, why) = (&answer.trust, printable(&answer.trust_why));
-    facts.push(("Trust", format!("{trust}: {why}.")));
+    facts.push(("Trust", format!("{trust}: {why}.{}", probably(answer.sooner))));
     let path = path_line(comparison);
     facts.push((
         "Path",

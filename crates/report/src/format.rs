@@ -180,6 +180,21 @@ fn minus(text: String) -> String {
     text.replace('-', "−")
 }
 
+/// Sentence with the probability that a transfer ends sooner, after another one; empty if each does, or without a setting.
+pub(crate) fn probably(sooner: Option<f64>) -> String {
+    match sooner {
+        Some(sooner) if sooner < 1.0 => {
+            format!(" A transfer ends sooner with a probability of {}.", probability(sooner))
+        }
+        _ => String::new(),
+    }
+}
+
+/// A probability with two decimals, which is rounded neither to one nor to none.
+fn probability(share: f64) -> String {
+    format!("{:.2}", share.clamp(0.01, 0.99))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

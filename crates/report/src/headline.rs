@@ -4,7 +4,9 @@ use firstflight_results::{
     CompareReport, Comparison, Losers, NetworkResult, PairedDifference, Recommended, SchemeResult,
 };
 
-use crate::format::{bytes, capital, count, counted, list, percent_magnitude, printable, time, worth_having};
+use crate::format::{
+    bytes, capital, count, counted, list, percent_magnitude, printable, probably, time, worth_having,
+};
 use crate::names::Names;
 use crate::path::path_field;
 use crate::spread::Spread;
@@ -179,7 +181,9 @@ impl<'a> Size<'a> {
         if let (Some(gain), Some(base)) = (self.gain, self.base) {
             use_it += &format!(", {} than {}", sooner(gain), self.name(base));
         }
-        let mut parts = vec![use_it + "."];
+        let sooner =
+            self.recommended.filter(|it| it.scheme.as_ref() == Some(&best.scheme)).and_then(|it| it.sooner);
+        let mut parts = vec![use_it + "." + &probably(sooner)];
         if let (Spread::Further, Some(completion)) = (self.spread, best.completion_s) {
             let [low, high] = self.spread.ends(&completion).map(time);
             if low != high {

@@ -252,6 +252,7 @@ fn one_start_for_all_sizes_is_the_answer_and_the_best_for_each_size_stands_below
         scheme: scheme.map(String::from),
         initial_window_packets: None,
         gain: None,
+        sooner: None,
         as_fast: vec![],
         undecided: vec![],
         why: why.into(),

@@ -22,6 +22,9 @@ object! {
         gain: Option<f64> [""; Any],
         /// 95 % interval of `gain`; null without it.
         gain_ci95: Option<Ci95> [""; Any] => nested,
+        /// Probability that a transfer ends sooner than now on the same path, the weighed mean over the sizes: the share of the replications; equal
+        /// times are not sooner. Null unless the verdict is `change`.
+        @(default) sooner: Option<f64> [""; Share],
         /// Times at each size, ascending; empty without an answer.
         sizes: Vec<AnswerAtSize> => nested,
         /// Share of the captured transfers that no size stands for: a transfer counts at the nearest size, if theirs is within a factor of
@@ -74,6 +77,8 @@ object! {
         then_p95_s: Option<f64> ["s"],
         /// Share by which the median ends sooner; null without both.
         gain: Option<f64> [""; Any],
+        /// Probability that a transfer of this size ends sooner with the setting than now; null without both.
+        @(default) sooner: Option<f64> [""; Share],
         /// Harm of the setting at this size; null if it was not measured.
         harm: Option<f64>,
     }

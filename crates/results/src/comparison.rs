@@ -162,9 +162,13 @@ object! {
         /// Initial window of the recommended candidate; null if it is the stack's own, or if nothing is recommended.
         initial_window_packets: Option<u64> ["packets"],
         /// Lower end, value and upper end of the gain over `present`, or over the baseline without it: the share of its median
-        /// time by which the median ends sooner, 0.23 for 23 %, negative if later; the ends are those of its 95 % interval. If
+        /// time by which the median ends sooner, 0.23 for 23 %, negative if later; the ends are those of its 95 % interval. Another statistic than
+        /// the geometric mean in `provenance.chosen_by` takes the place of the median. If
         /// no difference is worth having, the gain of the fastest scheme within the limits. Null without either or an answer.
         gain: Option<[f64; 3]> [""; Any] => nested,
+        /// Probability that a transfer ends sooner with it than with `present`, or the baseline without it, on the same path: the share of the
+        /// replications; equal times are not sooner. Null without a scheme to compare with, or if nothing is recommended.
+        @(default) sooner: Option<f64> [""; Share],
         /// Largest harm to either bystander that a recommended candidate may do; null without a limit.
         @(default) max_harm: Option<f64>,
         /// Largest mean number of dropped packets that it may cause; null without a limit.
@@ -193,9 +197,11 @@ object! {
         /// Initial window of the candidate; null if it is the stack's own, or without a candidate.
         initial_window_packets: Option<u64> ["packets"],
         /// Lower end, value and upper end of the gain over `present`, or over the baseline without it, over all sizes together: the
-        /// share by which the geometric mean of the times is lower, 0.23 for 23 %; the ends are those of its 95 % interval. Null without
+        /// share by which the geometric mean of the times, or the statistic in `provenance.chosen_by`, is lower, 0.23 for 23 %; the ends are those of its 95 % interval. Null without
         /// a candidate.
         gain: Option<[f64; 3]> [""; Any] => nested,
+        /// Probability that a transfer ends sooner with it, the mean over the sizes, as in a recommendation. Null without a candidate.
+        @(default) sooner: Option<f64> [""; Share],
         /// Other candidates that could serve every size and are as fast over all sizes together, the fastest first.
         as_fast: Vec<String> => nested,
         /// Candidates that may be faster or as fast, but whose harm may exceed the limit at some size, the fastest first.
@@ -304,6 +310,8 @@ object! {
         machine: String,
         /// Method of the intervals: a sentence without its full stop.
         interval_method: String,
+        /// Statistic of the times by which candidates are chosen: `geometric-mean`, `mean`, or a percentile such as `p95`. Empty in older results.
+        @(default) chosen_by: String,
         /// Input files.
         inputs: Vec<InputFile> => nested,
     }

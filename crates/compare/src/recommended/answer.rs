@@ -99,7 +99,7 @@ pub(crate) fn answer(
     let had = of_stack(results, question, facts.profile);
     let field = Field::of(&had, sizes, question);
     let all = Field::of(results, sizes, question);
-    let now = |base: Option<&Standing<'_>>| times(sizes, base, None, facts);
+    let now = |base: Option<&Standing<'_>>| times(question, base, None, (sizes, facts));
     let Some(base) = &field.base else {
         let why = "the scheme that the stack has now was not compared".to_owned();
         return cannot_tell(Rule::NoReference, why, facts, vec![]);
@@ -133,6 +133,7 @@ pub(crate) fn answer(
             ..empty(rule, facts)
         };
     };
+    let sooner = choice.sooner;
     let [low, gain, high] = choice.gain.unwrap_or_default();
     let (trust, trust_why) = trust(facts, Some(low));
     let harm = most_harm(standing);
@@ -152,7 +153,8 @@ pub(crate) fn answer(
         commands: change(setting, facts.routes, (facts.profile, &facts.present)).unwrap_or_default(),
         gain: Some(gain),
         gain_ci95: Some([low, high]),
-        sizes: times(sizes, Some(base), Some(standing), facts),
+        sooner,
+        sizes: times(question, Some(base), Some(standing), (sizes, facts)),
         drops: Some(drops(standing, sizes, facts)),
         drops_now: Some(drops(base, sizes, facts)),
         harm,
@@ -189,6 +191,7 @@ fn empty(rule: Rule, facts: &Facts<'_>) -> Answer {
         commands: vec![],
         gain: None,
         gain_ci95: None,
+        sooner: None,
         sizes: vec![],
         uncounted: facts.weights.uncounted,
         drops: None,
@@ -391,10 +394,10 @@ fn drops(standing: &Standing<'_>, sizes: &[u64], facts: &Facts<'_>) -> f64 {
 }
 
 fn times(
-    sizes: &[u64],
+    question: &Question<'_>,
     base: Option<&Standing<'_>>,
     standing: Option<&Standing<'_>>,
-    facts: &Facts<'_>,
+    (sizes, facts): (&[u64], &Facts<'_>),
 ) -> Vec<AnswerAtSize> {
     let row = |of: Option<&Standing<'_>>, at: usize| of.map(|it| it.rows[at].clone());
     let at = |(place, &size): (usize, &u64)| {
@@ -403,6 +406,8 @@ fn times(
             row.as_ref().and_then(|it| it.completion_s).map(of)
         };
         let (now_s, then_s) = (time(&now, |it| it.median), time(&then, |it| it.median));
+        let labels = now.as_ref().zip(then.as_ref()).map(|(now, then)| (&now.scheme, &then.scheme));
+        let sooner = |(now, then): (&String, &String)| question.replications.sooner(then, now, &[size]);
         AnswerAtSize {
             size_bytes: size,
             weight: facts.weights.share(size, sizes),
@@ -411,6 +416,7 @@ fn times(
             then_s,
             then_p95_s: time(&then, |it| it.p95),
             gain: now_s.zip(then_s).filter(|(now, _)| *now > 0.0).map(|(now, then)| 1.0 - then / now),
+            sooner: labels.and_then(sooner),
             harm: then.and_then(|it| it.harm).map(|harm| harm.deciding(None).0),
         }
     };

@@ -72,7 +72,7 @@ fn ask<'a>(present: Option<&'a str>, baseline: Option<&'a str>, limits: Limits) 
 
 fn behind(samples: &[SampleSet]) -> Replications<'_> {
     static NONE: BTreeMap<u64, f64> = BTreeMap::new();
-    Replications { samples, departures: &NONE, weights: None }
+    Replications { samples, departures: &NONE, weights: None, by: Statistic::default() }
 }
 
 /// Replications with these times, seconds, and these drops.
@@ -596,4 +596,88 @@ fn an_equal_candidate_lends_its_harm_of_more_replications() {
     });
     let harms = Costs::beside(&rows, costs.into()).into_iter().map(|row| row.harm.map(|harm| harm.bulk));
     assert_eq!(harms.collect::<Vec<_>>(), [Some(1.2), Some(1.2)]);
+}
+
+/// Ten replications of `base`, of `even`, which is sooner by a tenth in each, and of `rash`, which is sooner by a fifth in nine and waits for a
+/// timeout in one.
+fn with_a_timeout() -> (Vec<SchemeResult>, Vec<SampleSet>) {
+    let mut results = vec![
+        result("rash", 0.8, Some([-0.21, -0.2, -0.19])),
+        result("even", 0.9, Some([-0.11, -0.1, -0.09])),
+        result("base", 1.0, None),
+    ];
+    for result in &mut results {
+        result.how = vec!["way".into()];
+    }
+    let mut rash = [0.8; 10];
+    rash[9] = 3.0;
+    let samples = vec![
+        replications(&results[0], &rash, &[0; 10]),
+        replications(&results[1], &[0.9; 10], &[0; 10]),
+        replications(&results[2], &[1.0; 10], &[0; 10]),
+    ];
+    (results, samples)
+}
+
+#[test]
+fn the_statistic_decides_between_a_usual_gain_and_a_rare_timeout() {
+    let (results, samples) = with_a_timeout();
+    let chosen = |by: Statistic| {
+        let question = ask(None, Some("base"), Limits::default());
+        let replications = Replications { by, ..behind(&samples) };
+        let [one] = <[Recommended; 1]>::try_from(recommended(
+            &results,
+            &[30_000],
+            &Question { replications, ..question },
+            None,
+        ))
+        .expect("one size");
+        one
+    };
+    // ln: 0.9 ln 0.8 + 0.1 ln 3 = -0.091, and ln 0.9 = -0.105. The mean is (9 * 0.8 + 3) / 10 = 1.02.
+    for by in [Statistic::GeometricMean, Statistic::Mean, Statistic::Percentile(95)] {
+        let one = chosen(by);
+        assert_eq!((one.scheme.as_deref(), one.sooner), (Some("even"), Some(1.0)), "{by}: {}", one.why);
+    }
+    let one = chosen(Statistic::Percentile(50));
+    assert_eq!((one.scheme.as_deref(), one.sooner), (Some("rash"), Some(0.9)), "{}", one.why);
+    assert!(
+        one.why.starts_with("the 50th percentile of its times is 20 % below that of base"),
+        "{}",
+        one.why
+    );
+}
+
+#[test]
+fn a_lower_median_is_no_gain_where_the_paths_together_lose() {
+    let (mut results, mut samples) = with_a_timeout();
+    results.remove(1);
+    samples.remove(1);
+    // 0.7 ln 0.8 + 0.3 ln 3 = 0.17: the median is sooner by a fifth, and the geometric mean later by a sixth.
+    for sample in &mut samples[0].samples[7..] {
+        sample.completion_s = Some(3.0);
+    }
+    let question = ask(None, Some("base"), Limits::default());
+    let one = one_of(&results, &samples, &question);
+    assert_eq!(one.scheme, None);
+    assert_eq!(
+        one.why,
+        "no gain over base is worth having; rash has a lower median, but takes 19 % longer in the geometric mean"
+    );
+}
+
+#[test]
+fn the_probability_of_an_earlier_end_counts_neither_equal_times_nor_transfers_that_do_not_end() {
+    let results = [result("own", 0.9, None), result("other", 1.0, None)];
+    let mut samples = vec![
+        replications(&results[0], &[0.9, 1.0, 1.1, 0.9], &[0; 4]),
+        replications(&results[1], &[1.0; 4], &[0; 4]),
+    ];
+    let sooner = |samples: &[SampleSet]| behind(samples).sooner("own", "other", &[30_000]);
+    assert_eq!(sooner(&samples), Some(0.5));
+    samples[0].samples[0].completion_s = None;
+    assert_eq!(sooner(&samples), Some(0.25));
+    samples[1].samples[2].completion_s = None;
+    assert_eq!(sooner(&samples), Some(0.5));
+    assert_eq!(behind(&samples).sooner("own", "third", &[30_000]), None);
 }

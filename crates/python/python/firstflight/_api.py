@@ -116,6 +116,7 @@ def compare(
     max_harm: float | None = None,
     max_loss: Quantity | None = None,
     fastest: bool = False,
+    by: str = "geometric-mean",
     harm: bool = True,
     profile: str = "linux",
     replications: int = 30,
@@ -144,6 +145,8 @@ def compare(
         max_harm: largest harm of a recommended scheme to others that share the bottleneck, a ratio; None is 1.1.
         max_loss: largest share of its packets that a recommended scheme may drop, such as ``"1%"`` or ``0.01``.
         fastest: whether the fastest is recommended, whatever it costs.
+        by: statistic of the times by which schemes are chosen, over all paths that a capture leaves possible: ``"geometric-mean"``, ``"mean"``, or
+            a percentile such as ``"p95"``.
         harm: whether harm is measured; without it the comparison is sooner done, and no limit of harm holds.
         profile: the stack that runs the schemes, such as ``"linux"``; ``profiles()`` lists them.
         replications: replications of each scheme at each size, from 1 to 100 000; one runs if nothing is random or unknown.
@@ -178,6 +181,7 @@ def compare(
             max_harm=given.ratio("max_harm", max_harm),
             max_loss=given.quantity("max_loss", max_loss, "share"),
             fastest=given.flag("fastest", fastest),
+            by=given.word("by", by, "a statistic such as \"p95\""),
             harm=given.flag("harm", harm),
             profile=given.word("profile", profile),
             replications=given.replications(replications),
