@@ -25,6 +25,7 @@ pub(crate) fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request 
         search_seed: None,
         harm: false,
         limits: Limits::default(),
+        by: firstflight_compare::Statistic::default(),
         weighs_by_capture: true,
         memory: firstflight_hosts::memory::DEFAULT,
         command: "test".into(),

@@ -150,6 +150,7 @@ fn compared(text: &str, runs: u32) -> CompareReport {
         deployable: false,
         harm: false,
         limits: Limits::default(),
+        by: firstflight_compare::Statistic::default(),
         weighs_by_capture: true,
         memory: firstflight_hosts::memory::DEFAULT,
         command: String::new(),
