@@ -1,32 +1,36 @@
 //! Accuracy of transfer times forecast from captures, compared with the times of a Linux kernel:
 //!
 //! ```text
-//! cargo run --release -p research-forecasts --bin truth_table -- DIR… [--captured KB,…] [--sample N] [--together N]
-//!     [--components NAME,…] [--true-path] [--advice | --fastest] [--brief] [--markdown FILE]
+//! cargo run --release -p research-forecasts --bin truth_table -- DIR… [--paths NAME,…] [--captured KB,…] [--sample N]
+//!     [--together N,…] [--explained N] [--components NAME,…] [--true-path] [--advice | --fastest] [--brief] [--markdown FILE]
 //! ```
 //!
 //! DIR contains captures named `path-control-size.pcap` or `….pcap.gz`, and further repeats `path-control-size-1.pcap`;
 //! `truth.csv` is in DIR or its parent. Without options every transfer measured on a path is forecast from every capture
-//! of that path. `--captured` takes only captures of these sizes, `--sample` at most N of each path: one of each transfer,
+//! of that path. `--paths` takes only these paths. `--captured` takes only captures of these sizes, `--sample` at most N of each path: one of each transfer,
 //! by turns of its first and its later repeats. `--together` forecasts from N captures of a path at once: each with those
-//! that follow in the order of control and size. `--components` shows what the ranges of single captures consist of. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
+//! that follow in the order of control and size. Several numbers give one table, with a row for each path and number. `compare`
+//! explains the three connections with most data; `--explained` sets another number. `--components` shows what the ranges of single captures consist of. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
 //! separates errors of the model from errors of the inference. `--advice` prints the gains of the starts that are recommended, forecast
 //! and on the kernel, with the default limits of loss and harm, `--fastest` without limits; controls in `truth.csv` have settings then, as
 //! `cubic@iw30+paced`. `--brief` omits single captures, starts and sizes. `--markdown` writes the
-//! tables into the block of FILE that is marked as generated; with `--together`, the first table into a block of its own.
+//! tables into the block of FILE that is marked as generated; with `--together`, its table into a block of its own, and another one for
+//! several numbers.
 
 mod advice;
 mod controls;
+mod floor;
 mod forecast;
 mod kinds;
 mod score;
+mod scores;
 mod text;
 mod truth;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use firstflight_compare::{Breadth, Limits};
+use firstflight_compare::{Breadth, Explanation, Limits};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use controls::{Ask, Controls};
@@ -38,12 +42,16 @@ use truth::{Transfer, TruePath};
 /// Command-line options.
 struct Options {
     folders: Vec<PathBuf>,
+    /// Names of the paths; empty for all.
+    paths: Vec<String>,
     /// Sizes of the captures, bytes; empty for all.
     captured: Vec<u64>,
     /// Most captures of each path.
     sample: Option<usize>,
-    /// Captures that are read as one.
-    together: usize,
+    /// Numbers of captures that are read as one.
+    together: Vec<usize>,
+    /// Most connections that are explained together.
+    explained: usize,
     /// Names of captures, without their endings, whose ranges are taken apart.
     components: Vec<String>,
     true_path: bool,
@@ -76,9 +84,11 @@ fn main() -> ExitCode {
 fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     let mut options = Options {
         folders: vec![],
+        paths: vec![],
         captured: vec![],
         sample: None,
-        together: 1,
+        together: vec![1],
+        explained: Explanation::TOGETHER,
         components: vec![],
         true_path: false,
         advice: None,
@@ -88,19 +98,30 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--captured" => options.captured = sizes(words.next())?,
+            "--paths" => options.paths = list(words.next()).ok_or("--paths: expected names, as v1,v4")?,
             "--sample" => {
-                let number = words.next().and_then(|word| word.parse().ok()).filter(|number| *number > 0);
+                let number = number(words.next().as_deref());
                 options.sample = Some(number.ok_or("--sample: expected a number of captures")?);
             }
             "--together" => {
-                let number = words.next().and_then(|word| word.parse().ok()).filter(|number| *number > 0);
-                options.together = number.ok_or("--together: expected a number of captures")?;
+                let numbers = list(words.next()).unwrap_or_default();
+                let numbers: Option<Vec<usize>> = numbers.iter().map(|word| number(Some(word))).collect();
+                let ascending =
+                    |numbers: &Vec<usize>| !numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b);
+                let numbers = numbers.filter(ascending);
+                options.together =
+                    numbers.ok_or("--together: expected ascending numbers of captures, as 1,3,6")?;
+            }
+            "--explained" => {
+                let number = number(words.next().as_deref()).filter(|number| *number <= Explanation::MOST);
+                let why =
+                    format!("--explained: expected a number of connections up to {}", Explanation::MOST);
+                options.explained = number.ok_or(why)?;
             }
             "--components" => {
-                let names = words
-                    .next()
+                let names = list(words.next());
+                options.components = names
                     .ok_or("--components: expected names of captures, as p2-bbr-1000KB,v3-reno-1000KB")?;
-                options.components = names.split(',').map(str::to_owned).collect();
             }
             "--true-path" => options.true_path = true,
             "--advice" => options.advice = Some(Limits::default()),
@@ -112,8 +133,8 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
             }
             flag if flag.starts_with('-') => {
                 return Err(format!(
-                    "{flag}: expected folders, --captured KB,…, --sample N, --together N, \
-                     --components NAME,…, --true-path, --advice, --fastest, --brief, --markdown FILE"
+                    "{flag}: expected folders, --paths NAME,…, --captured KB,…, --sample N, --together N,…, \
+                     --explained N, --components NAME,…, --true-path, --advice, --fastest, --brief, --markdown FILE"
                 ));
             }
             folder => options.folders.push(folder.into()),
@@ -125,6 +146,16 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     Ok(options)
 }
 
+/// A number above zero.
+fn number(word: Option<&str>) -> Option<usize> {
+    word?.parse().ok().filter(|number| *number > 0)
+}
+
+/// The words of a list.
+fn list(list: Option<String>) -> Option<Vec<String>> {
+    Some(list?.split(',').map(str::to_owned).collect())
+}
+
 /// Sizes in bytes from a list in KB.
 fn sizes(list: Option<String>) -> Result<Vec<u64>, String> {
     let parsed = |size: &str| size.parse::<u64>().ok().map(|size| 1000 * size);
@@ -134,7 +165,11 @@ fn sizes(list: Option<String>) -> Result<Vec<u64>, String> {
 
 fn tables(options: &Options) -> Result<String, String> {
     let paths = options.folders.iter().map(|folder| truth::read(folder));
-    let paths = paths.collect::<Result<Vec<_>, _>>()?.concat();
+    let mut paths = paths.collect::<Result<Vec<_>, _>>()?.concat();
+    if let Some(name) = options.paths.iter().find(|name| paths.iter().all(|path| path.name != **name)) {
+        return Err(format!("--paths: {name} is not in truth.csv"));
+    }
+    paths.retain(|path| options.paths.is_empty() || options.paths.contains(&path.name));
     let controls = Controls::of(paths.iter());
     let true_paths =
         || paths.iter().filter_map(|path| Some((path, on_true_path(path, &controls)?))).collect::<Vec<_>>();
@@ -144,7 +179,9 @@ fn tables(options: &Options) -> Result<String, String> {
     if !options.components.is_empty() {
         return components(&paths, &controls, &options.components);
     }
-    let chosen: Vec<_> = paths.iter().flat_map(|path| chosen(path, options)).collect();
+    let of_number = |together| paths.iter().map(move |path| chosen(path, options, together));
+    let chosen = options.together.iter().copied().flat_map(of_number);
+    let chosen = chosen.collect::<Result<Vec<_>, _>>()?.concat();
     let bar = bar(chosen.len());
     let mut captures = vec![];
     // One after the other: each has all cores, and its time is that of a user.
@@ -154,7 +191,7 @@ fn tables(options: &Options) -> Result<String, String> {
             transfer,
             &files,
             &controls,
-            Ask { advice: options.advice, ..Ask::TIMES },
+            Ask { advice: options.advice, together: options.explained, ..Ask::TIMES },
         ));
         bar.inc(1);
     }
@@ -162,8 +199,8 @@ fn tables(options: &Options) -> Result<String, String> {
     if options.advice.is_some() {
         return Ok(advice::tables(&captures, &controls, options.brief));
     }
-    Ok(match options.together {
-        1 => text::whole(&captures, &paths, &true_paths(), &controls, options.brief),
+    Ok(match options.together[..] {
+        [1] => text::whole(&captures, &paths, &true_paths(), &controls, options.brief),
         _ => text::together(&captures),
     })
 }
@@ -183,7 +220,7 @@ fn components(paths: &[TruePath], controls: &Controls, names: &[String]) -> Resu
     let mut rows = vec![];
     for (path, transfer, file) in &found {
         rows.push([Breadth::Path, Breadth::Kind, Breadth::All].map(|breadth| {
-            let forecast = from_capture(path, transfer, &[file], controls, Ask { breadth, advice: None });
+            let forecast = from_capture(path, transfer, &[file], controls, Ask { breadth, ..Ask::TIMES });
             bar.inc(1);
             forecast
         }));
@@ -195,28 +232,34 @@ fn components(paths: &[TruePath], controls: &Controls, names: &[String]) -> Resu
 /// A path, one of its captured transfers, and the captures from which to forecast: the first is of that transfer.
 type Chosen<'a> = (&'a TruePath, &'a Transfer, Vec<&'a Path>);
 
-/// The captures of a path that the options ask for.
-fn chosen<'a>(path: &'a TruePath, options: &Options) -> Vec<Chosen<'a>> {
+/// The captures of a path that the options ask for, so many together.
+fn chosen<'a>(path: &'a TruePath, options: &Options, together: usize) -> Result<Vec<Chosen<'a>>, String> {
     let wanted =
         |transfer: &&Transfer| options.captured.is_empty() || options.captured.contains(&transfer.bytes);
     let transfers = path.transfers.iter().filter(wanted);
     let captured: Vec<&Transfer> = transfers.filter(|one| !one.captures.is_empty()).collect();
-    let most = captured.iter().map(|one| one.captures.len()).sum();
+    let most: usize = captured.iter().map(|one| one.captures.len()).sum();
+    if most == 0 {
+        return Ok(vec![]);
+    }
+    if together > most {
+        return Err(format!("--together {together}: {} has {most} such captures", path.name));
+    }
     // The repeats of a transfer take turns.
     let file = |place: usize, repeat: usize| {
         let one = captured[place % captured.len()];
         one.captures[repeat % one.captures.len()].as_path()
     };
     let each = |(place, repeat): (usize, usize)| {
-        let files = (0..options.together.min(most)).map(|more| file(place + more, repeat + more)).collect();
+        let files = (0..together).map(|more| file(place + more, repeat + more)).collect();
         (path, captured[place], files)
     };
     let Some(sample) = options.sample else {
         let repeats = |place: usize| (0..captured[place].captures.len()).map(move |repeat| (place, repeat));
-        return (0..captured.len()).flat_map(repeats).map(each).collect();
+        return Ok((0..captured.len()).flat_map(repeats).map(each).collect());
     };
     let count = sample.min(captured.len());
-    (0..count).map(|index| each((index * captured.len() / count, index))).collect()
+    Ok((0..count).map(|index| each((index * captured.len() / count, index))).collect())
 }
 
 /// Progress bar over captures, if standard error is a terminal.
@@ -232,7 +275,10 @@ fn begin(options: &Options) -> &'static str {
             "<!-- generated: truth_table --fastest -->"
         }
         Options { advice: Some(_), .. } => "<!-- generated: truth_table --advice -->",
-        Options { together: 1, .. } => "<!-- generated: truth_table -->",
+        Options { together, .. } if together[..] == [1] => "<!-- generated: truth_table -->",
+        Options { together, .. } if together.len() > 1 => {
+            "<!-- generated: truth_table --together, by number -->"
+        }
         _ => "<!-- generated: truth_table --together -->",
     }
 }
