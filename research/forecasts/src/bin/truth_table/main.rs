@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cargo run --release -p research-forecasts --bin truth_table -- DIR… [--paths NAME,…] [--captured KB,…] [--sample N]
-//!     [--together N,…] [--explained N] [--components NAME,…] [--true-path] [--advice | --fastest] [--brief] [--markdown FILE]
+//!     [--together N,…] [--explained N] [--components NAME,…] [--true-path | --forecasts] [--advice | --fastest] [--brief]
+//!     [--markdown FILE]
 //! ```
 //!
 //! DIR contains captures named `path-control-size.pcap` or `….pcap.gz`, and further repeats `path-control-size-1.pcap`;
@@ -11,7 +12,8 @@
 //! by turns of its first and its later repeats. `--together` forecasts from N captures of a path at once: each with those
 //! that follow in the order of control and size. Several numbers give one table, with a row for each path and number. `compare`
 //! explains the three connections with most data; `--explained` sets another number. `--components` shows what the ranges of single captures consist of. `--true-path` simulates the true path instead, where it is a constant rate with a drop-tail queue, which
-//! separates errors of the model from errors of the inference. `--advice` prints the gains of the starts that are recommended, forecast
+//! separates errors of the model from errors of the inference. `--forecasts` prints each forecast beside the kernel's transfers, and
+//! no other table. `--advice` prints the gains of the starts that are recommended, forecast
 //! and on the kernel, with the default limits of loss and harm, `--fastest` without limits; controls in `truth.csv` have settings then, as
 //! `cubic@iw30+paced`. `--brief` omits single captures, starts and sizes. `--markdown` writes the
 //! tables into the block of FILE that is marked as generated; with `--together`, its table into a block of its own, and another one for
@@ -55,6 +57,7 @@ struct Options {
     /// Names of captures, without their endings, whose ranges are taken apart.
     components: Vec<String>,
     true_path: bool,
+    forecasts: bool,
     /// Limits of the advice, if that is asked for.
     advice: Option<Limits>,
     brief: bool,
@@ -91,6 +94,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         explained: Explanation::TOGETHER,
         components: vec![],
         true_path: false,
+        forecasts: false,
         advice: None,
         brief: false,
         markdown: None,
@@ -124,6 +128,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
                     .ok_or("--components: expected names of captures, as p2-bbr-1000KB,v3-reno-1000KB")?;
             }
             "--true-path" => options.true_path = true,
+            "--forecasts" => options.forecasts = true,
             "--advice" => options.advice = Some(Limits::default()),
             "--fastest" => options.advice = Some(Limits { fastest: true, ..Limits::default() }),
             "--brief" => options.brief = true,
@@ -134,7 +139,7 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
             flag if flag.starts_with('-') => {
                 return Err(format!(
                     "{flag}: expected folders, --paths NAME,…, --captured KB,…, --sample N, --together N,…, \
-                     --explained N, --components NAME,…, --true-path, --advice, --fastest, --brief, --markdown FILE"
+                     --explained N, --components NAME,…, --true-path, --forecasts, --advice, --fastest, --brief, --markdown FILE"
                 ));
             }
             folder => options.folders.push(folder.into()),
@@ -142,6 +147,9 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     }
     if options.folders.is_empty() {
         return Err("expected a folder with captures and truth.csv".into());
+    }
+    if options.forecasts && options.markdown.is_some() {
+        return Err("--forecasts: has no block in a page; expected no --markdown".into());
     }
     Ok(options)
 }
@@ -198,6 +206,9 @@ fn tables(options: &Options) -> Result<String, String> {
     bar.finish_and_clear();
     if options.advice.is_some() {
         return Ok(advice::tables(&captures, &controls, options.brief));
+    }
+    if options.forecasts {
+        return Ok(text::forecasts(&captures));
     }
     Ok(match options.together[..] {
         [1] => text::whole(&captures, &paths, &true_paths(), &controls, options.brief),
@@ -280,5 +291,71 @@ fn begin(options: &Options) -> &'static str {
             "<!-- generated: truth_table --together, by number -->"
         }
         _ => "<!-- generated: truth_table --together -->",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(words: &str) -> Result<Options, String> {
+        options(words.split(' ').map(str::to_owned))
+    }
+
+    #[test]
+    fn numbers_of_captures_ascend_and_several_have_a_block_of_their_own() {
+        let block = |words: &str| {
+            let options = asked(words).expect("options");
+            (options.together.clone(), begin(&options))
+        };
+        assert_eq!(block("DIR"), (vec![1], "<!-- generated: truth_table -->"));
+        assert_eq!(block("DIR --together 3"), (vec![3], "<!-- generated: truth_table --together -->"));
+        let several = (vec![1, 3, 10], "<!-- generated: truth_table --together, by number -->");
+        assert_eq!(block("DIR --together 1,3,10"), several);
+        for wrong in ["", "0", "3,1", "2,2", "1,x"] {
+            let why = asked(&format!("DIR --together {wrong}")).err().expect("refused");
+            assert!(why.starts_with("--together: expected ascending numbers"), "{why}");
+        }
+    }
+
+    #[test]
+    fn no_more_connections_are_explained_than_can_be() {
+        assert_eq!(asked("DIR").expect("options").explained, 3);
+        assert_eq!(asked("DIR --explained 18").expect("options").explained, 18);
+        assert!(asked("DIR --explained 19").is_err_and(|why| why.ends_with("up to 18")));
+    }
+
+    #[test]
+    fn as_many_captures_as_asked_for_are_read_as_one_or_refused() {
+        let transfer = |control: &str, captures: &[&str]| Transfer {
+            control: control.into(),
+            bytes: 300_000,
+            repeats_ms: vec![1.0, 2.0],
+            first_ms: 1.0,
+            captures: captures.iter().map(PathBuf::from).collect(),
+        };
+        let path = TruePath {
+            name: "v1".into(),
+            rate_mbit_s: None,
+            rtt_ms: 40.0,
+            buffer_packets: None,
+            transfers: vec![
+                transfer("bbr", &["b", "b1"]),
+                transfer("cubic", &["c", "c1"]),
+                transfer("reno", &["r", "r1"]),
+            ],
+        };
+        let files = |number: usize| {
+            let sets = chosen(&path, &asked("DIR --sample 2").expect("options"), number)?;
+            let files = |(_, _, files): Chosen<'_>| files.iter().map(|it| it.display().to_string()).collect();
+            Ok::<Vec<Vec<String>>, String>(sets.into_iter().map(files).collect())
+        };
+        // Two of three transfers, the second set with the second repeats; repeats take turns.
+        assert_eq!(files(1), Ok(vec![vec!["b".into()], vec!["c1".into()]]));
+        assert_eq!(files(4).expect("sets")[0], ["b", "c1", "r", "b1"]);
+        let mut all = files(6).expect("sets").remove(1);
+        all.sort_unstable();
+        assert_eq!(all, ["b", "b1", "c", "c1", "r", "r1"]);
+        assert_eq!(files(7), Err("--together 7: v1 has 6 such captures".into()));
     }
 }

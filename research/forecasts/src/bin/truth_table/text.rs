@@ -425,6 +425,44 @@ fn each(captures: &[CaptureForecast<'_>]) -> Table {
     table
 }
 
+/// One row for each forecast: the kernel's transfers beside it.
+pub(crate) fn forecasts(captures: &[CaptureForecast<'_>]) -> String {
+    let mut table = Table::new([
+        "capture",
+        "control, KB",
+        "kernel: least, ms",
+        "median",
+        "most",
+        "forecast: 5 %, ms",
+        "median",
+        "95 %",
+        "error, %",
+        "one repeat: mean, %",
+        "in the range, %",
+    ]);
+    for capture in captures {
+        let cells = capture.answered().into_iter().flat_map(|answer| &answer.cells);
+        for cell in cells {
+            let of = cell.transfer;
+            let range = cell.range_ms();
+            table.row([
+                capture.file.clone(),
+                format!("{} {}", of.control, of.bytes / 1000),
+                number(Some(of.quantile_ms(0.0)), 1),
+                number(Some(of.truth_ms()), 1),
+                number(Some(of.quantile_ms(1.0)), 1),
+                number(range.map(|[low, _]| low), 1),
+                number(cell.median_ms(), 1),
+                number(range.map(|[_, high]| high), 1),
+                signed(cell.error(), 1),
+                percent(Shares::errors([of]).mean(), 1),
+                percent(cell.covered(), 0),
+            ]);
+        }
+    }
+    table.text() + &refused(captures)
+}
+
 /// A reason in few words.
 fn why(reason: &str) -> &str {
     match reason {
