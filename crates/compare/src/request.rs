@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use firstflight_document::Error;
-use firstflight_explain::Breadth;
+use firstflight_explain::{Breadth, Explanation};
 use firstflight_hosts::memory;
 use firstflight_identify::{Identified, Probable};
 use firstflight_scenario::{Candidate, Profile, SchemeSpec};
@@ -31,6 +31,8 @@ pub struct Request {
     pub seed: u64,
     /// Candidate paths of each kind with which the search for the paths that explain a capture begins; at least one.
     pub candidates: u32,
+    /// Most connections of a path that are explained by simulation: [`Explanation::TOGETHER`], except in experiments.
+    pub together: usize,
     /// Paths from which forecasts are drawn: all that explain the capture, except in experiments.
     pub breadth: Breadth,
     /// Seed of the search for the paths that explain a capture. `None` is `seed`, except in experiments.
@@ -64,6 +66,7 @@ impl Request {
             runs: DEFAULT_REPLICATIONS,
             seed: 1,
             candidates: DEFAULT_CANDIDATES,
+            together: Explanation::TOGETHER,
             breadth: Breadth::All,
             search_seed: None,
             deployable: false,

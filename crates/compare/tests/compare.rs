@@ -21,6 +21,7 @@ pub(crate) fn request(input: Input, schemes: &[&str], sizes: &[u64]) -> Request 
         seed: 1,
         deployable: false,
         candidates: firstflight_compare::DEFAULT_CANDIDATES,
+        together: firstflight_compare::Explanation::TOGETHER,
         breadth: firstflight_compare::Breadth::All,
         search_seed: None,
         harm: false,

@@ -145,6 +145,7 @@ fn compared(text: &str, runs: u32) -> CompareReport {
         runs,
         seed: 1,
         candidates: 1,
+        together: firstflight_compare::Explanation::TOGETHER,
         breadth: firstflight_compare::Breadth::All,
         search_seed: None,
         deployable: false,

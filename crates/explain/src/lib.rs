@@ -112,6 +112,8 @@ pub struct Question<'a> {
     pub seed: u64,
     /// Candidate paths of each kind at first.
     pub candidates: u32,
+    /// Most connections that are explained: those with most data. Those beyond [`Explanation::MOST`] are not.
+    pub together: usize,
     /// Paths that are kept.
     pub breadth: Breadth,
 }
@@ -120,12 +122,18 @@ impl Explanation {
     /// Number of steps of progress.
     pub const STEPS: u64 = search::STEPS;
 
+    /// Connections that are explained together. Each is re-run on every candidate path.
+    pub const TOGETHER: usize = 3;
+
+    /// Most connections that can be explained together.
+    pub const MOST: usize = MOST;
+
     /// Searches the paths that explain the connections; `None` if none delivered data with acknowledgements, or the
     /// host can run none of the candidates.
     pub fn find(question: &Question<'_>, progress: &dyn Progress) -> Option<Self> {
         let mut largest = question.connections.clone();
         largest.sort_by_key(|(_, one)| std::cmp::Reverse(one.observed.delivered_bytes));
-        largest.truncate(MOST);
+        largest.truncate(question.together.min(MOST));
         let of: Vec<&Connection> = largest.iter().map(|(_, one)| *one).collect();
         let anchors = Anchors::of(question.path, &of, question.longer, question.given)?;
         let target = |&(index, one): &(usize, &Connection)| {

@@ -220,6 +220,7 @@ impl<'a> Subject<'a> {
             longer: self.longer,
             seed: request.search_seed.unwrap_or(request.seed),
             candidates: request.candidates,
+            together: request.together,
             breadth: request.breadth,
         };
         progress.begin("candidate paths", Explanation::STEPS);

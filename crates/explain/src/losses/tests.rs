@@ -161,7 +161,7 @@ fn given_values_are_those_of_every_path() {
             values: timed.to_vec(),
             lanes: None,
             loss: None,
-            schemes: [0; 3],
+            schemes: Default::default(),
             weight: 1.0,
             misfit: 0.0,
             times: 0.0,

@@ -1,6 +1,6 @@
 //! Congestion controls of the kernel, with the settings of an operator, as candidates of a comparison.
 
-use firstflight_compare::{Breadth, Input, Limits, Request};
+use firstflight_compare::{Breadth, Explanation, Input, Limits, Request};
 use firstflight_scenario::Candidate;
 use firstflight_scenario::candidate::split;
 
@@ -65,17 +65,21 @@ pub(crate) struct Ask {
     pub(crate) breadth: Breadth,
     /// Limits of the advice; `None` for times alone, without the harm to others.
     pub(crate) advice: Option<Limits>,
+    /// Most connections that are explained together.
+    pub(crate) together: usize,
 }
 
 impl Ask {
     /// Times of transfers, from all paths that explain the capture.
-    pub(crate) const TIMES: Self = Self { breadth: Breadth::All, advice: None };
+    pub(crate) const TIMES: Self =
+        Self { breadth: Breadth::All, advice: None, together: Explanation::TOGETHER };
 }
 
 /// Request of `firstflight compare INPUT --scheme … --size …` with all other options at their defaults, but for what is asked.
 pub(crate) fn request(input: Input, schemes: Vec<Candidate>, sizes: Vec<u64>, ask: Ask) -> Request {
     Request {
         breadth: ask.breadth,
+        together: ask.together,
         harm: ask.advice.is_some(),
         limits: ask.advice.unwrap_or_default(),
         schemes,

@@ -80,7 +80,9 @@ pub(crate) struct CaptureForecast<'a> {
     pub(crate) path: &'a TruePath,
     /// The captured transfer.
     pub(crate) source: &'a Transfer,
-    /// Name of its file.
+    /// Number of captures that are read as one.
+    pub(crate) number: usize,
+    /// Names of their files.
     pub(crate) file: String,
     /// Forecasts, or the reason why the capture cannot be read.
     pub(crate) answer: Result<Answer<'a>, String>,
@@ -203,7 +205,7 @@ pub(crate) fn from_capture<'a>(
         let Comparison { path, no_answer, departure, present, recommended, .. } = report.comparison;
         Ok(Answer { path, no_answer, departure, present, recommended, cells, seconds })
     });
-    CaptureForecast { path, source, file: name, answer }
+    CaptureForecast { path, source, number: files.len(), file: name, answer }
 }
 
 /// The captures read as one, in the order of their first packets.

@@ -2,7 +2,9 @@
 
 use firstflight_quantile::type_7;
 
+use crate::floor::Shares;
 use crate::forecast::{CaptureForecast, Cell, Statistic};
+use crate::truth::Transfer;
 
 /// Size from which a capture must give sharp forecasts, bytes.
 const SHARP: u64 = 1_000_000;
@@ -22,6 +24,10 @@ pub(crate) struct Score {
     widths: Vec<f64>,
     /// Regrets of the advice.
     regrets: Vec<f64>,
+    /// Errors of one repeat of each of these transfers as the forecast of the others.
+    repeat_errors: Shares,
+    /// Regrets of one repeat of each control as the forecast of the others.
+    repeat_regrets: Shares,
 }
 
 impl Score {
@@ -41,8 +47,16 @@ impl Score {
             let mut sizes: Vec<u64> = kept.iter().map(|cell| cell.transfer.bytes).collect();
             sizes.sort_unstable();
             sizes.dedup();
-            let regret = |size| answer.regret(size, Statistic::ADVICE, Statistic::Median);
-            score.regrets.extend(sizes.into_iter().filter_map(regret));
+            for size in sizes {
+                let Some(regret) = answer.regret(size, Statistic::ADVICE, Statistic::Median) else {
+                    continue;
+                };
+                score.regrets.push(regret);
+                let forecast =
+                    answer.cells.iter().filter(|cell| cell.transfer.bytes == size && cell.error().is_some());
+                let controls: Vec<&Transfer> = forecast.map(|cell| cell.transfer).collect();
+                score.repeat_regrets.extend(Shares::regrets(&controls));
+            }
         }
         score
     }
@@ -56,7 +70,7 @@ impl Score {
 
     /// The same without the regrets: they belong to the choice among all controls.
     pub(crate) fn without_regret(self) -> Self {
-        Self { regrets: vec![], ..self }
+        Self { regrets: vec![], repeat_regrets: Shares::default(), ..self }
     }
 
     fn add(&mut self, cell: &Cell<'_>, sharp: bool) {
@@ -66,6 +80,7 @@ impl Score {
         };
         self.finished += 1;
         self.errors.push(error.abs());
+        self.repeat_errors.extend(Shares::errors([cell.transfer]));
         self.covered.push(covered);
         if sharp {
             self.widths.push(width);
@@ -75,6 +90,11 @@ impl Score {
     /// Quantile `p` of the absolute errors.
     pub(crate) fn error(&self, p: f64) -> Option<f64> {
         at(&self.errors, p)
+    }
+
+    /// The same of one repeat.
+    pub(crate) fn repeat_error(&self, p: f64) -> Option<f64> {
+        self.repeat_errors.at(p)
     }
 
     /// Share of the forecasts whose absolute error is larger than this.
@@ -105,6 +125,16 @@ impl Score {
     /// Quantile `p` of the regrets.
     pub(crate) fn regret_at(&self, p: f64) -> Option<f64> {
         at(&self.regrets, p)
+    }
+
+    /// Mean regret of one repeat of each control.
+    pub(crate) fn repeat_regret(&self) -> Option<f64> {
+        self.repeat_regrets.mean()
+    }
+
+    /// Quantile `p` of the regrets of one repeat of each control.
+    pub(crate) fn repeat_regret_at(&self, p: f64) -> Option<f64> {
+        self.repeat_regrets.at(p)
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::controls::Controls;
+use crate::floor::Shares;
 use crate::forecast::{Answer, CaptureForecast, Cell, Seen, Statistic};
 use crate::kinds::{AIM, Known, known};
-use crate::score::{Score, at, mean, share};
+use crate::score::{Score, at, mean};
+use crate::scores::Scores;
 use crate::truth::{Transfer, TruePath};
 use firstflight_hosts::stats::quantile_ci95;
 use research_forecasts::table::{Table, number, percent, signed};
@@ -51,9 +53,40 @@ pub(crate) fn true_path(paths: &[(&TruePath, Vec<Cell<'_>>)], controls: &Control
     format!("{}{}", notes(controls), table.text())
 }
 
-/// The tables of forecasts from several captures at once.
+/// The table of forecasts from several captures at once: by path or, for several numbers of captures, by path and number.
 pub(crate) fn together(captures: &[CaptureForecast<'_>]) -> String {
-    by_kind(captures).text()
+    let mut numbers: Vec<usize> = captures.iter().map(|capture| capture.number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let table = if numbers.len() > 1 { by_number(captures, &numbers) } else { by_kind(captures) };
+    table.text() + &refused(captures)
+}
+
+/// Accuracy for each number of captures that are read as one.
+fn by_number(captures: &[CaptureForecast<'_>], numbers: &[usize]) -> Table {
+    let mut scores = Scores::with("path, captures", ["sets", "processor seconds: median", "most"]);
+    let mut add = |name: &str, count: usize, aim: f64, is: &dyn Fn(&TruePath) -> bool| {
+        let own = || captures.iter().filter(|capture| capture.number == count && is(capture.path));
+        let seconds = own().filter_map(|capture| Some(capture.answer.as_ref().ok()?.seconds));
+        let seconds: Vec<f64> = seconds.collect();
+        if seconds.is_empty() {
+            return;
+        }
+        let [median, most] = [0.5, 1.0].map(|p| number(at(&seconds, p), 0));
+        let further = [own().count().to_string(), median, most];
+        scores.add_with(format!("{name}, {count}"), &Score::of(own(), |_| true), aim, further);
+    };
+    let names = names(captures);
+    for &name in &names {
+        let Known { what, aim, .. } = known(name);
+        numbers.iter().for_each(|&count| {
+            add(&format!("{name} {what}"), count, aim, &|path| path.name == name);
+        });
+    }
+    if names.len() > 1 {
+        numbers.iter().for_each(|&count| add("**all**", count, AIM, &|_| true));
+    }
+    scores.table()
 }
 
 /// Components of the ranges of single captures: their widths over the allowed ones, in the median over the forecasts, if these are
@@ -156,57 +189,6 @@ pub(crate) fn notes(controls: &Controls) -> String {
     text
 }
 
-/// A table of scores, with the aims in its first row.
-struct Scores(Table);
-
-/// Whether a value misses its aim.
-type Misses = fn(f64) -> bool;
-
-impl Scores {
-    fn new(groups: &str) -> Self {
-        let mut table = Table::new([
-            groups,
-            "forecasts",
-            "error: median, %",
-            "p90, %",
-            "in the range, %",
-            "width / allowed: median",
-            "not wider, %",
-            "regret: mean, %",
-            "p95, %",
-        ]);
-        table.row(["**aim**", "", "10, LTE 15", "25", "90", "1", "100", "2", "10"]);
-        Self(table)
-    }
-
-    /// Adds a group. A value that misses its aim gets a star.
-    fn add(&mut self, name: String, score: &Score, aim: f64) {
-        let starred = |value: Option<f64>, scale: f64, digits: usize, misses: bool| {
-            let star = if misses { " *" } else { "" };
-            number(value.map(|value| value * scale), digits) + star
-        };
-        let share = |value: Option<f64>, digits: usize, misses: Misses| {
-            starred(value, 100.0, digits, value.is_some_and(misses))
-        };
-        let error = score.error(0.5);
-        self.0.row([
-            name,
-            if score.finished == score.cells {
-                score.cells.to_string()
-            } else {
-                format!("{} of {}", score.finished, score.cells)
-            },
-            starred(error, 100.0, 1, error.is_some_and(|error| error > aim)),
-            share(score.error(0.9), 1, |error| error > 0.25),
-            share(score.covered(), 0, |covered| covered < 0.895),
-            starred(score.width(), 1.0, 2, score.width().is_some_and(|width| width > 1.0)),
-            share(score.sharp(), 0, |sharp| sharp < 0.995),
-            share(score.regret(), 1, |regret| regret > 0.02),
-            share(score.regret_at(0.95), 1, |regret| regret > 0.10),
-        ]);
-    }
-}
-
 /// Names of the paths, in the order of the tables.
 pub(crate) fn names<'a>(captures: &[CaptureForecast<'a>]) -> Vec<&'a str> {
     let mut names: Vec<&str> = captures.iter().map(|capture| capture.path.name.as_str()).collect();
@@ -223,7 +205,7 @@ fn by_kind(captures: &[CaptureForecast<'_>]) -> Table {
         scores.add(format!("{name} {what}"), &Score::of(own, |_| true), aim);
     }
     scores.add("**all**".into(), &Score::of(captures.iter(), |_| true), AIM);
-    scores.0
+    scores.table()
 }
 
 fn by_control(captures: &[CaptureForecast<'_>], controls: &Controls) -> Table {
@@ -232,7 +214,7 @@ fn by_control(captures: &[CaptureForecast<'_>], controls: &Controls) -> Table {
         let score = Score::of(captures.iter(), |cell| cell.transfer.control == control);
         scores.add(control.into(), &score.without_regret(), AIM);
     }
-    scores.0
+    scores.table()
 }
 
 fn by_forecast(captures: &[CaptureForecast<'_>]) -> Table {
@@ -242,7 +224,7 @@ fn by_forecast(captures: &[CaptureForecast<'_>]) -> Table {
         let score = Score::of(captures.iter(), |cell| cell.transfer.bytes == size);
         scores.add((size / 1000).to_string(), &score, AIM);
     }
-    scores.0
+    scores.table()
 }
 
 fn by_capture(captures: &[CaptureForecast<'_>]) -> Table {
@@ -251,7 +233,7 @@ fn by_capture(captures: &[CaptureForecast<'_>]) -> Table {
         let own = captures.iter().filter(|capture| capture.source.bytes == size);
         scores.add((size / 1000).to_string(), &Score::of(own, |_| true), AIM);
     }
-    scores.0
+    scores.table()
 }
 
 pub(crate) fn ascending(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
@@ -343,10 +325,9 @@ fn misses(captures: &[CaptureForecast<'_>], paths: &[TruePath]) -> Table {
             percent(Score::of(own, |_| true).beyond(AIM), 0)
         };
         let transfers = paths.iter().filter(|path| is(path)).flat_map(|path| &path.transfers);
-        // Each transfer has the same weight, however often it was repeated.
-        let shares: Vec<f64> = transfers.filter_map(|one| share(&one.apart_from_others(), AIM)).collect();
+        let repeats = Shares::errors(transfers).above(AIM);
         let of_sizes = sizes.iter().map(of_size);
-        table.row(std::iter::once(name).chain(of_sizes).chain([percent(mean(&shares), 0)]));
+        table.row(std::iter::once(name).chain(of_sizes).chain([percent(repeats, 0)]));
     };
     let names = names(captures);
     for &name in &names {
@@ -371,7 +352,7 @@ fn repeats(paths: &[TruePath]) -> Table {
     for path in paths {
         let transfers = || path.transfers.iter().filter(|one| one.repeats_ms.len() > 1);
         let apart = |one: &Transfer, time: f64| (time / one.truth_ms() - 1.0).abs();
-        let all: Vec<f64> = transfers().flat_map(Transfer::apart_from_others).collect();
+        let all = Shares::errors(transfers());
         let first: Vec<f64> = transfers().map(|one| apart(one, one.first_ms)).collect();
         let half = |one: &Transfer| {
             let [low, high] = quantile_ci95(&one.repeats_ms, 0.5);
@@ -381,8 +362,8 @@ fn repeats(paths: &[TruePath]) -> Table {
         table.row([
             format!("{} {}", path.name, known(&path.name).what),
             transfers().map(|one| one.repeats_ms.len()).max().unwrap_or(1).to_string(),
-            percent(at(&all, 0.5), 1),
-            percent(at(&all, 0.9), 1),
+            percent(all.at(0.5), 1),
+            percent(all.at(0.9), 1),
             percent(at(&first, 0.5), 1),
             percent(at(&halves, 0.5), 1),
             percent(at(&halves, 0.9), 1),
@@ -416,6 +397,7 @@ fn each(captures: &[CaptureForecast<'_>]) -> Table {
         "kinds, %",
         "error: median, %",
         "worst, %",
+        "of, KB",
         "in the range, %",
         "width / allowed",
         "worst regret, %",
@@ -424,12 +406,16 @@ fn each(captures: &[CaptureForecast<'_>]) -> Table {
     for capture in captures {
         let Ok(answer) = &capture.answer else { continue };
         let score = Score::of(std::iter::once(capture), |_| true);
+        let errors = capture.answered().into_iter().flat_map(|answer| &answer.cells);
+        let errors = errors.filter_map(|cell| Some((cell.transfer, cell.error()?)));
+        let worst = errors.max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
         let name = capture.file.trim_end_matches(".gz").trim_end_matches(".pcap");
         table.row([
             name.to_owned(),
             kinds(answer),
             percent(score.error(0.5), 1),
-            percent(score.error(1.0), 1),
+            signed(worst.map(|(_, error)| error), 1),
+            worst.map_or("–".into(), |(of, _)| format!("{} {}", of.control, of.bytes / 1000)),
             percent(score.covered(), 0),
             number(score.width(), 2),
             percent(score.regret_at(1.0), 1),
@@ -437,6 +423,44 @@ fn each(captures: &[CaptureForecast<'_>]) -> Table {
         ]);
     }
     table
+}
+
+/// One row for each forecast: the kernel's transfers beside it.
+pub(crate) fn forecasts(captures: &[CaptureForecast<'_>]) -> String {
+    let mut table = Table::new([
+        "capture",
+        "control, KB",
+        "kernel: least, ms",
+        "median",
+        "most",
+        "forecast: 5 %, ms",
+        "median",
+        "95 %",
+        "error, %",
+        "one repeat: mean, %",
+        "in the range, %",
+    ]);
+    for capture in captures {
+        let cells = capture.answered().into_iter().flat_map(|answer| &answer.cells);
+        for cell in cells {
+            let of = cell.transfer;
+            let range = cell.range_ms();
+            table.row([
+                capture.file.clone(),
+                format!("{} {}", of.control, of.bytes / 1000),
+                number(Some(of.quantile_ms(0.0)), 1),
+                number(Some(of.truth_ms()), 1),
+                number(Some(of.quantile_ms(1.0)), 1),
+                number(range.map(|[low, _]| low), 1),
+                number(cell.median_ms(), 1),
+                number(range.map(|[_, high]| high), 1),
+                signed(cell.error(), 1),
+                percent(Shares::errors([of]).mean(), 1),
+                percent(cell.covered(), 0),
+            ]);
+        }
+    }
+    table.text() + &refused(captures)
 }
 
 /// A reason in few words.

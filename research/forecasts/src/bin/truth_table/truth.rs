@@ -151,17 +151,6 @@ impl Transfer {
         self.quantile_ms(0.5)
     }
 
-    /// Relative difference of each repeat from the median of the others: the error of a forecast that knows one transfer and
-    /// takes the next one for the same. Empty for a single repeat.
-    pub(crate) fn apart_from_others(&self) -> Vec<f64> {
-        let apart = |index: usize| {
-            let mut others = self.repeats_ms.clone();
-            let own = others.remove(index);
-            (!others.is_empty()).then(|| (own / type_7(&others, 0.5) - 1.0).abs())
-        };
-        (0..self.repeats_ms.len()).filter_map(apart).collect()
-    }
-
     /// Widest range of a sharp forecast, milliseconds: 1.5 times the kernel's own from 5 to 95 %, and 5 % of its median.
     pub(crate) fn allowed_ms(&self) -> f64 {
         1.5 * (self.quantile_ms(0.95) - self.quantile_ms(0.05)) + 0.05 * self.truth_ms()
