@@ -130,7 +130,7 @@ impl<'a> Logs<'a> {
             content: Content::default(),
             beyond: 0,
             of_network: 0,
-            of_another: Default::default(),
+            of_another: (0, String::new()),
         }
     }
 
