@@ -473,13 +473,13 @@ fn other_protocols_are_not_taken_for_quic() {
         ("channels of TURN", &|_| [0x40, 0, 0, 100, 0]),
         ("RTP", &|count| [0x80, 96, (count >> 8) as u8, count as u8, 0]),
         ("WireGuard", &|count| [if count < 2 { 1 } else { 4 }, 0, 0, 0, 9]),
-        ("NTP", &|count| [if count % 2 == 0 { 0x24 } else { 0x23 }, 2, 6, 0xec, 0]),
+        ("NTP", &|count| [if count.is_multiple_of(2) { 0x24 } else { 0x23 }, 2, 6, 0xec, 0]),
         ("numbers, the lowest byte first", &|count| [(count / 2) as u8 & 0x7f, 0, 0, 0, 0]),
     ];
     for (name, head) in all {
         let packet = |count: u32| {
             let payload = [&head(count)[..], &[0; 96]].concat();
-            (u64::from(count) * 1000, udp(count % 2 == 0, &payload))
+            (u64::from(count) * 1000, udp(count.is_multiple_of(2), &payload))
         };
         let packets: Vec<(u64, Vec<u8>)> = (0..400).map(packet).collect();
         let error = read_bytes(&pcap(&packets)).unwrap_err().to_string();
