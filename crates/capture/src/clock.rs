@@ -51,6 +51,16 @@ pub(crate) struct Step {
     start: Nanos,
 }
 
+impl Step {
+    /// A step of a clock of which only this is known: the times at both of its ends, of which the second is that of the packet `first`, and the times
+    /// of the latest packet before it and of the first packet, nanoseconds.
+    pub(crate) fn between(first: u32, (from, to): (i64, i64), (at, start): (i64, i64)) -> Self {
+        let by = i128::from(to) - i128::from(from);
+        let since = at.saturating_sub(start).max(0).cast_unsigned();
+        Self { first, by, measured: by > 0, at: Nanos(since), start: Nanos::ZERO }
+    }
+}
+
 /// Moves the times of the packets, which are in the order of the file, by the steps of the clock, and numbers
 /// their epochs. Returns the steps.
 pub(crate) fn mend(flows: &mut [Flow]) -> Vec<Step> {
@@ -77,19 +87,19 @@ pub(crate) fn mend(flows: &mut [Flow]) -> Vec<Step> {
 
 /// Moves the times of packets, in the order of the file, by the steps before them.
 fn correct(packets: &mut [Packet], steps: &[Step]) {
-    let (mut epoch, mut moved, mut steps) = (Epoch::MIN, 0, steps.iter().peekable());
+    let (mut passed, mut moved, mut steps) = (0_u16, 0, steps.iter().peekable());
     for packet in packets {
         while let Some(step) = steps.next_if(|step| step.first <= packet.number) {
-            epoch = epoch.saturating_add(1);
+            passed = passed.saturating_add(1);
             moved -= step.by;
         }
-        packet.epoch = epoch;
+        packet.epoch = packet.epoch.saturating_add(passed);
         packet.at = Nanos((i128::from(packet.at.0) + moved).clamp(0, i128::from(LATEST.0)) as u64);
     }
 }
 
-/// Warning about steps.
-pub(crate) fn warning(steps: &[Step]) -> Option<String> {
+/// Warning about steps of a clock, as the reader knows it.
+pub(crate) fn warning(clock: &str, steps: &[Step]) -> Option<String> {
     const NAMED: usize = 3;
     let name = |step: &Step| {
         let way = if step.by < 0 { "back" } else { "forward" };
@@ -113,7 +123,7 @@ pub(crate) fn warning(steps: &[Step]) -> Option<String> {
     };
     (!steps.is_empty()).then(|| {
         format!(
-            "the capture's clock was set {times} while connections ran ({named}{more}): later times are corrected, and \
+            "{clock} was set {times} while connections ran ({named}{more}): later times are corrected, and \
              no round trip or pause that contains a step is used{rest}"
         )
     })

@@ -39,6 +39,11 @@ impl Id {
         self.len.into()
     }
 
+    /// The first bytes, up to `len` of them.
+    pub(crate) fn head(&self, len: usize) -> &[u8] {
+        &self.bytes[..len.min(self.len.into())]
+    }
+
     /// Whether this begins with `id`.
     pub(crate) fn begins_with(self, id: Self) -> bool {
         self.len >= id.len && self.bytes[..usize::from(id.len)] == id.bytes[..usize::from(id.len)]

@@ -379,7 +379,7 @@ impl Table {
             kept.map(|(_, flow)| flow).filter(|flow| !flow.packets.is_empty()).collect();
         // the places of ended connections are taken by later ones
         flows.sort_by_key(|flow| flow.packets[0].number);
-        warnings.extend(clock::warning(&clock::mend(&mut flows)));
+        warnings.extend(clock::warning("the capture's clock", &clock::mend(&mut flows)));
         let disorder = doubts::disorder(&flows);
         warnings.extend(doubts::one_way(&flows));
         let start = flows.iter().flat_map(|flow| &flow.packets).map(|packet| packet.at).min();

@@ -78,11 +78,17 @@ fn records<'a>(records: impl IntoIterator<Item = &'a str>) -> String {
 
 /// The transfer as a JSON text sequence, with this field in each event.
 fn sequence(field: &str) -> String {
-    let line = |(at, name, data): (u64, &str, String)| {
-        format!(r#"{{"time":{},"name":"transport:{name}","data":{data}{field}}}"#, at as f64 / 1e3)
+    sequence_at(field, |_, at| at)
+}
+
+/// The same, where an event has the time that follows from its number and its true time, milliseconds.
+fn sequence_at(field: &str, time: impl Fn(usize, f64) -> f64) -> String {
+    let line = |(place, (at, name, data)): (usize, (u64, &str, String))| {
+        let at = time(place, at as f64 / 1e3);
+        format!(r#"{{"time":{at},"name":"transport:{name}","data":{data}{field}}}"#)
     };
     let lines: Vec<String> =
-        std::iter::once(HEADER.to_owned()).chain(events().into_iter().map(line)).collect();
+        std::iter::once(HEADER.to_owned()).chain(events().into_iter().enumerate().map(line)).collect();
     records(lines.iter().map(String::as_str))
 }
 
@@ -252,9 +258,56 @@ fn a_clock_that_is_set_back_goes_on_from_the_time_before() {
     let spans = capture.connections[0].observed.rtt_span.map(|(least, most)| (least.0, most.0));
     assert_eq!(spans, Some((40_000_000, 50_000_000)));
     assert!(
-        capture.warnings[0].contains("1 times of the log are before earlier ones"),
+        capture.warnings[0].contains(
+            "the log's clock was set once while connections ran (back by at least 8050.0 ms at 0.050 s)"
+        ),
         "{:?}",
         capture.warnings
+    );
+}
+
+#[test]
+fn times_below_zero_are_times() {
+    let capture = read(&sequence_at("", |_, at| at - 1000.0)).unwrap();
+    check(&capture, Source::Qlog);
+    assert_eq!(capture.warnings, Vec::<String>::new());
+    assert_eq!(capture.connections[0].observed, read(&sequence("")).unwrap().connections[0].observed);
+}
+
+#[test]
+fn a_clock_that_is_set_hides_neither_the_path_nor_the_transfer() {
+    // The transfer has 604 events, from 1 ms on. Event 300 is in the midst of it.
+    let at = |place: usize| events()[place].0 as f64 / 1e3;
+    let step = |by: f64| move |place: usize, time: f64| if place < 300 { time } else { time + by };
+    let set = |times: &str, steps: &str| {
+        format!(
+            "test.pcap: 0.0.0.0:443 - 0.0.0.0:1024: the log's clock was set {times} while connections ran ({steps}): later times are corrected, and \
+             no round trip or pause that contains a step is used"
+        )
+    };
+    let since = (at(299) - at(0)) / 1e3;
+    for by in [-30_000.0, -900.0, -50.0, 50_000.0] {
+        let capture = read(&sequence_at("", step(by))).unwrap();
+        let way = if by < 0.0 { "back by at least" } else { "forward by" };
+        let size = (by + at(300) - at(299)).abs();
+        assert_eq!(capture.warnings, [set("once", &format!("{way} {size:.1} ms at {since:.3} s"))]);
+        check(&capture, Source::Qlog);
+    }
+    // A wrong time for ten events, and for one.
+    let wrong = |place: usize, time: f64| if (300..310).contains(&place) { time + 30_000.0 } else { time };
+    let capture = read(&sequence_at("", wrong)).unwrap();
+    check(&capture, Source::Qlog);
+    let [warning] = &capture.warnings[..] else { panic!("{:?}", capture.warnings) };
+    assert!(warning.contains("was set 2 times while connections ran (forward by 30000."), "{warning}");
+    let beyond = |place: usize, time: f64| if place == 300 { 1e300 } else { time };
+    let capture = read(&sequence_at("", beyond)).unwrap();
+    check(&capture, Source::Qlog);
+    assert_eq!(
+        capture.warnings,
+        [format!(
+            "test.pcap: 0.0.0.0:443 - 0.0.0.0:1024: 1 times of the log, the first at {since:.3} s, are beyond any clock and are not used; the packets \
+             there have no round trip"
+        )]
     );
 }
 
@@ -280,6 +333,14 @@ fn what_is_no_usable_log_has_one_error() {
     assert!(error.contains("400 packets of the log have no size or number and are left out"), "{error}");
     let network = sequence("").replace(r#""type":"server""#, r#""type":"network""#);
     assert!(message(&network).contains("1 traces of the log are of the network between the ends"));
+    let of = |protocols: &str| {
+        let common = format!(r#","common_fields":{{"protocol_types":[{protocols}]}},"vantage_point""#);
+        sequence("").replacen(r#""vantage_point""#, &common[1..], 1)
+    };
+    assert!(message(&of(r#""TCP""#)).contains(
+        "1 traces of the log are of TCP by their protocol_types and are left out; expected a qlog of QUIC, or a capture"
+    ));
+    check(&read(&of(r#""HTTP3","QUIC""#)).unwrap(), Source::Qlog);
 }
 
 #[test]
@@ -313,7 +374,8 @@ fn a_log_without_acknowledgements_is_named() {
 }
 
 /// The transfer within its connection, away from port 443: short headers alone, protected as RFC 9001 section 5.4 has it. The spin bit turns, or is zero.
-fn within_the_connection(spins: bool) -> Vec<u8> {
+/// The second bit is one, or random as RFC 9287 lets it be.
+fn within_the_connection(spins: bool, greased: bool) -> Vec<u8> {
     let (mut server, mut of_packet, mut count) = (false, vec![], 0_u32);
     let packets: Vec<(u64, Vec<u8>)> = transfer()
         .into_iter()
@@ -327,52 +389,100 @@ fn within_the_connection(spins: bool) -> Vec<u8> {
                 server = !of_packet[number as usize];
                 server
             };
-            let (to, len) = if is_sent { (2, SIZE as usize) } else { (3, 32) };
-            let protected = count.wrapping_mul(0x9e37_79b9) >> 27;
-            let first = 0x40 | u8::from(spins && spin) << 5 | protected as u8;
-            let payload = [&[first][..], &[to; 8], &count.to_be_bytes(), &vec![0; len - 13]].concat();
-            let (from, to, ports) =
-                if is_sent { (SENDER, RECEIVER, (4433, 50_000)) } else { (RECEIVER, SENDER, (50_000, 4433)) };
-            let mut bytes = vec![];
-            PacketBuilder::ipv4(from, to, 64).udp(ports.0, ports.1).write(&mut bytes, &payload).unwrap();
-            (at + 50_000, bytes)
+            let protected = count.wrapping_mul(0x9e37_79b9);
+            let second = !greased || protected & 0x0040_0000 != 0;
+            let first = u8::from(second) << 6 | u8::from(spins && spin) << 5 | (protected >> 27) as u8;
+            (at + 50_000, short(is_sent, if is_sent { SIZE } else { 32 }, first, count))
         })
         .collect();
     pcap(&packets)
 }
 
+/// A datagram of `len` bytes with a short header between the ports 4433 and 50000.
+fn short(from_server: bool, len: u64, first: u8, count: u32) -> Vec<u8> {
+    let to = if from_server { 2 } else { 3 };
+    udp(from_server, &[&[first][..], &[to; 8], &count.to_be_bytes(), &vec![0; len as usize - 13]].concat())
+}
+
+fn udp(from_server: bool, payload: &[u8]) -> Vec<u8> {
+    let (from, to, ports) =
+        if from_server { (SENDER, RECEIVER, (4433, 50_000)) } else { (RECEIVER, SENDER, (50_000, 4433)) };
+    let mut bytes = vec![];
+    PacketBuilder::ipv4(from, to, 64).udp(ports.0, ports.1).write(&mut bytes, payload).unwrap();
+    bytes
+}
+
 #[test]
 fn a_capture_within_a_connection_is_recognised_and_has_the_round_trip_of_its_spin_bit() {
-    let capture = read_bytes(&within_the_connection(true)).unwrap();
+    for greased in [false, true] {
+        let capture = read_bytes(&within_the_connection(true, greased)).unwrap();
+        let [connection] = &capture.connections[..] else { panic!("{:?}", capture.warnings) };
+        assert_eq!((connection.source, connection.observed.packets), (Source::Datagrams, PACKETS));
+        let path = infer(&capture.connections);
+        let rate = path.rate.known().unwrap();
+        assert!(
+            (rate.value / 10.004e6 - 1.0).abs() < 0.05 && rate.low <= 10.004e6 && 10.004e6 <= rate.high,
+            "{rate:?}"
+        );
+        let error = read_bytes(&within_the_connection(false, greased)).unwrap_err().to_string();
+        assert!(error.contains("the spin bit does not turn"), "{error}");
+    }
+}
+
+#[test]
+fn a_capture_within_a_connection_has_the_round_trip_of_the_data_behind_a_pause() {
+    let mut count = 0;
+    let mut datagram = |at: u64, from_server: bool, len: u64| {
+        count += 1_u32;
+        (at, short(from_server, len, 0x40 | (count.wrapping_mul(0x9e37_79b9) >> 27) as u8, count))
+    };
+    let mut packets = vec![];
+    for begin in [0, 4_000_000] {
+        // A request of two datagrams, the second of which comes behind the first data.
+        packets.push(datagram(begin, false, 1200));
+        for (place, (at, sent, _)) in transfer().into_iter().enumerate() {
+            packets.push(datagram(begin + 300 + at, sent, if sent { SIZE } else { 32 }));
+            if place == 0 {
+                packets.push(datagram(begin + 400, false, 85));
+            }
+        }
+    }
+    // The handshake and the first packets were not captured.
+    let capture = read_bytes(&pcap(&packets[60..])).unwrap();
     let [connection] = &capture.connections[..] else { panic!("{:?}", capture.warnings) };
-    assert_eq!((connection.source, connection.observed.packets), (Source::Datagrams, PACKETS));
-    let path = infer(&capture.connections);
-    let rate = path.rate.known().unwrap();
-    assert!(
-        (rate.value / 10.004e6 - 1.0).abs() < 0.05 && rate.low <= 10.004e6 && 10.004e6 <= rate.high,
-        "{rate:?}"
-    );
-    let error = read_bytes(&within_the_connection(false)).unwrap_err().to_string();
-    assert!(error.contains("the spin bit does not turn"), "{error}");
+    assert!(!connection.observed.handshake);
+    // The client acknowledges the second packet: two packets of 982 us each and the round trip.
+    assert_eq!(connection.shortest_rtt().map(|rtt| rtt.0), Some(40_000_000 + 2 * 982_000));
 }
 
 #[test]
 fn other_protocols_are_not_taken_for_quic() {
-    // The first bytes of DNS are random; those of TURN's channels are constant and begin with the bits 01.
-    for first in [|count: u32| (count.wrapping_mul(0x9e37_79b9) >> 24) as u8, |_: u32| 0x40] {
-        let mut packets = vec![];
-        for count in 0..200 {
-            let (from, to, ports) = if count % 2 == 0 {
-                (SENDER, RECEIVER, (4433, 50_000))
-            } else {
-                (RECEIVER, SENDER, (50_000, 4433))
-            };
-            let mut bytes = vec![];
-            let payload = [&[first(count)][..], &[0; 100]].concat();
-            PacketBuilder::ipv4(from, to, 64).udp(ports.0, ports.1).write(&mut bytes, &payload).unwrap();
-            packets.push((u64::from(count) * 1000, bytes));
-        }
+    let random =
+        |count: u32| count.wrapping_mul(0x9e37_79b9) ^ count.wrapping_mul(0x85eb_ca6b).rotate_left(13);
+    // The first five bytes of a packet by its number: 0 is the first one of the server.
+    let random_id = |count: u32| random(count / 2).to_be_bytes();
+    type Head<'a> = &'a dyn Fn(u32) -> [u8; 5];
+    let all: [(&str, Head<'_>); 8] = [
+        ("DNS", &|count| [random_id(count)[0], random_id(count)[1], 1, 0, 0]),
+        ("DNS whose identifiers are below 0x8000", &|count| {
+            [random_id(count)[0] & 0x7f, random_id(count)[1], 1, 0, 0]
+        }),
+        ("DNS whose identifiers are 0x4000 to 0x7fff by turns", &|count| {
+            [0x40 | (count / 2) as u8 & 0x3f, 7, 1, 0, 0]
+        }),
+        ("channels of TURN", &|_| [0x40, 0, 0, 100, 0]),
+        ("RTP", &|count| [0x80, 96, (count >> 8) as u8, count as u8, 0]),
+        ("WireGuard", &|count| [if count < 2 { 1 } else { 4 }, 0, 0, 0, 9]),
+        ("NTP", &|count| [if count.is_multiple_of(2) { 0x24 } else { 0x23 }, 2, 6, 0xec, 0]),
+        ("numbers, the lowest byte first", &|count| [(count / 2) as u8 & 0x7f, 0, 0, 0, 0]),
+    ];
+    for (name, head) in all {
+        let packet = |count: u32| {
+            let payload = [&head(count)[..], &[0; 96]].concat();
+            (u64::from(count) * 1000, udp(count.is_multiple_of(2), &payload))
+        };
+        let packets: Vec<(u64, Vec<u8>)> = (0..400).map(packet).collect();
         let error = read_bytes(&pcap(&packets)).unwrap_err().to_string();
-        assert!(!error.contains("QUIC was") && !error.contains("connection of QUIC"), "{error}");
+        assert!(!error.contains("QUIC was") && !error.contains("connection of QUIC"), "{name}: {error}");
     }
 }

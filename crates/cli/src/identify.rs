@@ -98,9 +98,10 @@ fn plain(text: &str) -> String {
 }
 
 fn starts_as(sender: &IdentifiedSender) -> String {
-    match (&sender.starts_as, sender.probability) {
-        (Some(stack), Some(probability)) => format!("{stack} (probability {probability:.2})"),
-        _ => format!("no stack that has a profile (probability {:.2})", sender.unknown),
+    match (&sender.starts_as, sender.probability, sender.unknown) {
+        (Some(stack), Some(probability), _) => format!("{stack} (probability {probability:.2})"),
+        (.., Some(unknown)) => format!("no stack that has a profile (probability {unknown:.2})"),
+        _ => format!("not known: {}", sender.start_unknown.as_deref().unwrap_or_default()),
     }
 }
 
@@ -109,12 +110,15 @@ fn counted(packets: u64) -> String {
 }
 
 fn first_flight(sender: &IdentifiedSender) -> String {
-    let mut text = format!("{}, {}", counted(sender.first_flight_packets), bytes(sender.first_flight_bytes));
+    let (Some(packets), Some(payload), Some(burst)) =
+        (sender.first_flight_packets, sender.first_flight_bytes, sender.burst_packets)
+    else {
+        return String::new();
+    };
+    let mut text = format!("{}, {}", counted(packets), bytes(payload));
     text += &match sender.spacing_ms {
         None => ", at once".into(),
-        Some(spacing) => {
-            format!(", {} at once, then a burst each {} ms", sender.burst_packets, short(spacing))
-        }
+        Some(spacing) => format!(", {burst} at once, then a burst each {} ms", short(spacing)),
     };
     if let (Some(common), Some(largest)) = (sender.datagram_bytes, sender.largest_datagram_bytes) {
         text += &format!("; datagrams of {common} bytes");
@@ -135,7 +139,8 @@ fn rounds(sender: &IdentifiedSender) -> String {
 fn exit(sender: &IdentifiedSender) -> String {
     let packets =
         sender.exit_packets.map_or(String::new(), |packets| format!(" with {packets:.0} packets in flight"));
-    match &*sender.exit {
+    match sender.exit.as_deref().unwrap_or_default() {
+        "" => String::new(),
         "data" => "not before the data ends".into(),
         "cap" => format!("by a buffer of the stack{packets}"),
         "no growth" => format!("by delay, threshold or pacing{packets}"),

@@ -78,6 +78,37 @@ fn an_answer_begins_with_the_stack_and_measures_from_its_scheme() {
     assert!(text.starts_with("The captured sender starts as Linux with slow-start+reno does.\n"), "{text}");
 }
 
+/// A pcap without its first `packets`.
+fn behind(pcap: &[u8], packets: usize) -> Vec<u8> {
+    const HEADER: usize = 24;
+    let mut place = HEADER;
+    for _ in 0..packets {
+        let length = pcap[place + 8..].first_chunk::<4>().expect("a record");
+        place += 16 + u32::from_le_bytes(*length) as usize;
+    }
+    [&pcap[..HEADER], &pcap[place..]].concat()
+}
+
+#[test]
+fn the_start_of_a_capture_that_begins_in_mid_flight_is_not_known() {
+    let shipped = format!("{}/../capture/testdata/p1-reno-1000KB.pcap", env!("CARGO_MANIFEST_DIR"));
+    let whole = std::fs::read(shipped).expect("a capture");
+    let scratch = Scratch::new();
+    scratch.write("late.pcap", behind(&whole, 60));
+    let sender = only(&scratch.run(&["identify", "late.pcap", "--json"]));
+    assert_eq!(sender["start_unknown"], "the capture begins in mid-flight", "{sender}");
+    for name in ["starts_as", "probability", "unknown", "first_flight_packets", "burst_packets", "exit"] {
+        assert_eq!(sender[name], Value::Null, "{name}: {sender}");
+    }
+    assert_eq!((&sender["rounds_bytes"], &sender["stacks"]), (&Value::Array(vec![]), &Value::Array(vec![])));
+    let text = scratch.run(&["identify", "late.pcap"]).out;
+    assert!(text.contains("Starts as      not known: the capture begins in mid-flight"), "{text}");
+    assert!(!text.contains("First flight") && !text.contains("Nearest"), "{text}");
+    // The first packet is the SYN.
+    scratch.write("whole.pcap", whole);
+    assert_eq!(only(&scratch.run(&["identify", "whole.pcap", "--json"]))["start_unknown"], Value::Null);
+}
+
 #[test]
 fn a_capture_without_a_flight_is_refused_in_one_line() {
     let scratch = Scratch::new();

@@ -56,8 +56,8 @@ The names come from Linux 6.18: `ip route`, `sysctl`, `/sys/module/tcp_cubic/par
 `firstflight compare --profile STACK` forecasts a server of this stack, and its answer names these options alone. [stacks.md](stacks.md)
 has what each stack does on the wire. MsQuic has no profile.
 
-These options were run on the server, once each: those of HAProxy 3.0, the initial window of s2n-quic (30 packets left at first), and the defaults of all. The others
-were read in the sources that are named.
+These options were run on the server, once each: those of HAProxy 3.0, `--cc=reno` of ngtcp2's `gtlsserver` ([stacks.md](stacks.md)), the initial window of s2n-quic (30 packets left at first), and
+the defaults of all. The others were read in the sources that are named.
 
 ";
 

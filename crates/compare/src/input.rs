@@ -42,12 +42,13 @@ pub enum Input {
 pub struct Identity(OnceLock<Option<Identified>>);
 
 impl Identity {
-    /// The stack of the connection with most data; `None` if its packets show too little.
+    /// The stack of the connection with most data of those captured from their start; `None` if its packets show too little.
     fn of(&self, capture: &Capture) -> Option<&Identified> {
         /// Seed of the paths on which stacks are tried. It is no part of the request: another one would make another profile.
         const SEED: u64 = 1;
         let identified = || {
-            let largest = capture.connections.iter().max_by_key(|connection| connection.observed.bytes)?;
+            let begun = capture.connections.iter().filter(|connection| connection.observed.handshake);
+            let largest = begun.max_by_key(|connection| connection.observed.bytes)?;
             identify(&Simulator, largest, &infer_together(&[largest]), &[], SEED)
         };
         self.0.get_or_init(identified).as_ref()

@@ -129,7 +129,7 @@ pub(crate) fn stack_name(profile: Profile) -> &'static str {
 }
 
 /// Identifies the sender of a connection on its inferred path; `seed` draws paths within the ranges of the estimates. `without` names profiles that
-/// are left out, for tests of what an unknown stack looks like. `None` if the capture shows no round trip or too little data.
+/// are left out, for tests of what an unknown stack looks like. `None` if the capture shows no round trip or too little data, or lacks the start.
 pub fn identify(
     host: &dyn Host,
     connection: &Connection,
@@ -137,7 +137,7 @@ pub fn identify(
     without: &[(Profile, Option<&str>)],
     seed: u64,
 ) -> Option<Identified> {
-    let captured = Captured::of(connection)?;
+    let captured = Captured::of(connection).filter(|_| connection.observed.handshake)?;
     let window = connection.initial_window();
     let quic = connection.source.transport() == "quic";
     let mut senders = candidates::senders(quic, window);

@@ -11,6 +11,7 @@ use firstflight_hosts::host::Host;
 use firstflight_probe::GAP;
 use firstflight_results::{IdentifiedSender, IdentifiedStack};
 
+use crate::likeness::Captured;
 use crate::look::{Sizes, transfers};
 use crate::{Identified, identify};
 
@@ -24,7 +25,7 @@ const UNLIKELY: f64 = 0.01;
 const NEAREST: usize = 3;
 
 /// The senders of a capture, at most `most`, those whose largest connection has most data first. Senders whose connections show no round trip, or
-/// less than a flight, are left out.
+/// less than a flight, are left out; of one whose connections all lack their handshake the start is not known.
 pub fn senders(host: &dyn Host, capture: &Capture, most: usize, seed: u64) -> Vec<IdentifiedSender> {
     let mut by_sender: BTreeMap<SocketAddr, Vec<&Connection>> = BTreeMap::new();
     for connection in &capture.connections {
@@ -44,50 +45,83 @@ fn of(host: &dyn Host, connections: &[&Connection], seed: u64) -> Option<Identif
         Some((*connection, identify(host, connection, &path, &[], seed)?))
     });
     let identified: Vec<(&Connection, Identified)> = identified.take(MOST).collect();
-    let (largest, _) = identified.first()?;
+    let Some((largest, _)) = identified.first() else { return within(connections) };
     let together = Identified::together(identified.iter().map(|(_, one)| one));
     Some(described(largest, identified.len(), &together))
 }
 
-fn described(connection: &Connection, connections: usize, identified: &Identified) -> IdentifiedSender {
+/// The sender of connections that the capture shows from somewhere within them.
+fn within(connections: &[&Connection]) -> Option<IdentifiedSender> {
+    let begun = |one: &&&Connection| !one.observed.handshake && Captured::of(one).is_some();
+    let largest = connections.iter().find(begun)?;
+    let shown = of_largest(largest, connections.iter().filter(begun).count().min(MOST));
+    Some(IdentifiedSender { start_unknown: Some("the capture begins in mid-flight".into()), ..shown })
+}
+
+/// What the largest of these connections shows besides its start.
+fn of_largest(connection: &Connection, connections: usize) -> IdentifiedSender {
     let sending = connection.sending();
-    let seen = &connection.observed;
-    let quic = connection.source.transport() == "quic";
     let rtt = connection.shortest_rtt().unwrap_or_default();
-    let transfers = transfers(&sending, seen.mss);
-    let (first, second) = (transfers[0].clone(), transfers.get(1).cloned());
-    let sizes = if quic { Sizes::of(&sending, rtt) } else { None };
-    let rounds = rounds(&sending, first.clone());
-    let (exit, packets) = exit(connection, identified);
-    let silence = second.as_ref().map(|second| {
+    let transfers = transfers(&sending, connection.observed.mss);
+    let (first, second) = (&transfers[0], transfers.get(1));
+    let silence = second.map(|second| {
         let (before, next) = (sending.packets[first.end - 1].at, sending.packets[second.start].at);
         next.saturating_sub(before).saturating_sub(rtt).0 as f64 * 1e-9
     });
-    let (first, second) = (Flight::of(&sending, first), second.map(|second| Flight::of(&sending, second)));
+    let second = second.map(|second| Flight::of(&sending, second.clone()));
     IdentifiedSender {
         sender: connection.sender.to_string(),
         protocol: connection.source.transport().into(),
         source: connection.source.label().into(),
         connections: connections as u64,
-        bytes: seen.bytes,
+        bytes: connection.observed.bytes,
         rtt_ms: rtt.0 as f64 * 1e-6,
+        starts_as: None,
+        probability: None,
+        unknown: None,
+        start_unknown: None,
+        first_flight_packets: None,
+        first_flight_bytes: None,
+        burst_packets: None,
+        spacing_ms: None,
+        datagram_bytes: None,
+        largest_datagram_bytes: None,
+        rounds_bytes: vec![],
+        growth: None,
+        exit: None,
+        exit_packets: None,
+        silence_s: silence,
+        after_silence_packets: second.as_ref().map(|flight| flight.packets),
+        after_silence_burst_packets: second.as_ref().map(|flight| flight.burst),
+        stacks: vec![],
+    }
+}
+
+fn described(connection: &Connection, connections: usize, identified: &Identified) -> IdentifiedSender {
+    let sending = connection.sending();
+    let quic = connection.source.transport() == "quic";
+    let rtt = connection.shortest_rtt().unwrap_or_default();
+    let first = transfers(&sending, connection.observed.mss)[0].clone();
+    let sizes = if quic { Sizes::of(&sending, rtt) } else { None };
+    let rounds = rounds(&sending, first.clone());
+    let (exit, packets) = exit(connection, identified, &rounds, sizes.map(|sizes| sizes.first));
+    let first = Flight::of(&sending, first);
+    IdentifiedSender {
         starts_as: identified.starts_as(),
         probability: identified.starts_as().map(|_| identified.probability()),
-        unknown: identified.none,
-        first_flight_packets: first.packets,
-        first_flight_bytes: first.bytes,
-        burst_packets: first.burst,
+        unknown: Some(identified.none),
+        first_flight_packets: Some(first.packets),
+        first_flight_bytes: Some(first.bytes),
+        burst_packets: Some(first.burst),
         spacing_ms: first.spacing_ms,
         datagram_bytes: sizes.map(|sizes| sizes.first.into()),
         largest_datagram_bytes: sizes.map(|sizes| sizes.probe.into()),
         growth: growth(&rounds),
         rounds_bytes: rounds,
-        exit: exit.into(),
+        exit: Some(exit.into()),
         exit_packets: packets,
-        silence_s: silence,
-        after_silence_packets: second.as_ref().map(|flight| flight.packets),
-        after_silence_burst_packets: second.as_ref().map(|flight| flight.burst),
         stacks: stacks(identified),
+        ..of_largest(connection, connections)
     }
 }
 
@@ -160,25 +194,57 @@ fn growth(rounds: &[u64]) -> Option<f64> {
     grown.get(grown.len() / 2).copied()
 }
 
-/// Reason of the end of start-up, and the packets in flight at it.
-fn exit(connection: &Connection, identified: &Identified) -> (&'static str, Option<f64>) {
-    /// Flight over a buffer of the stack up to which the buffer limited it: headers and tags are in the flight alone.
-    const FULL_BUFFER: f64 = 1.15;
-    let Some(exit) = &connection.observed.startup.exit else { return ("data", None) };
-    let bytes = exit.cwnd_packets * f64::from(connection.observed.mss);
-    let likeliest = identified.likeliest().and_then(|one| one.profile.stack().send_buffer);
-    let capped = likeliest.is_some_and(|buffer| bytes <= buffer as f64 * FULL_BUFFER);
-    let reason = match exit.reason {
-        ExitReason::Loss => "loss",
-        ExitReason::Mark => "mark",
-        ExitReason::Slowed if capped => "cap",
-        ExitReason::Slowed => "no growth",
-    };
-    (reason, Some(exit.cwnd_packets))
+/// Reason of the end of start-up, and the packets in flight at it. `rounds` are those of the first transfer, bytes, and
+/// `datagram` the size of its datagrams.
+fn exit(
+    connection: &Connection,
+    identified: &Identified,
+    rounds: &[u64],
+    datagram: Option<u32>,
+) -> (&'static str, Option<f64>) {
+    let buffer = identified.likeliest().and_then(|one| one.profile.stack().send_buffer);
+    let full = buffer.and_then(|buffer| capped(rounds, buffer)).map(|bytes| bytes as f64);
+    match (&connection.observed.startup.exit, full) {
+        (Some(exit), _) if exit.reason == ExitReason::Loss => ("loss", Some(exit.cwnd_packets)),
+        (Some(exit), _) if exit.reason == ExitReason::Mark => ("mark", Some(exit.cwnd_packets)),
+        (_, Some(bytes)) => {
+            ("cap", Some(bytes / f64::from(datagram.unwrap_or(connection.observed.mss).max(1))))
+        }
+        (Some(exit), None) => ("no growth", Some(exit.cwnd_packets)),
+        (None, None) => ("data", None),
+    }
+}
+
+/// Bytes of the first round that fills the `buffer` of a stack, if no later one of those that the data fills has more. The last round is left out: the
+/// data ends in it.
+fn capped(rounds: &[u64], buffer: u64) -> Option<u64> {
+    /// Bytes of a round over the buffer: headers and tags are in the round alone, and a round may have a packet of the next.
+    const FULL: std::ops::RangeInclusive<f64> = 0.9..=1.15;
+    let whole = &rounds[..rounds.len().checked_sub(1)?];
+    let over = |round: &u64| *round as f64 / buffer as f64;
+    let first = whole.iter().position(|round| FULL.contains(&over(round)))?;
+    let later = &whole[first..];
+    (later.len() > 1 && later.iter().all(|round| over(round) <= *FULL.end())).then(|| whole[first])
 }
 
 /// The error that no sender of the captures `named` can be identified.
 pub fn none_shown(named: &str) -> Error {
     Error::invalid(format!("{named}: no sender shows a round trip and a transfer of 9 KB"))
         .expecting("a capture of transfers of 10 KB or more, from their first packet")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::capped;
+
+    #[test]
+    fn rounds_that_fill_a_buffer_and_never_more_are_capped_by_it() {
+        const BUFFER: u64 = 65_536;
+        assert_eq!(capped(&[14_400, 28_800, 67_200, 68_700, 67_200, 39_000], BUFFER), Some(67_200));
+        // One round alone shows no end; larger ones are not capped; and none fills the buffer.
+        assert_eq!(capped(&[14_400, 28_800, 67_200, 68_700], BUFFER), None);
+        assert_eq!(capped(&[33_600, 67_200, 134_400, 67_200, 100], BUFFER), None);
+        assert_eq!(capped(&[14_400, 28_800, 28_800, 28_800], BUFFER), None);
+        assert_eq!(capped(&[], BUFFER), None);
+    }
 }

@@ -21,14 +21,16 @@ object! {
         starts_as: Option<String>,
         /// Probability of `starts_as`; null without it.
         probability: Option<f64> [""; Share],
-        /// Probability that the sender is of no stack that has a profile.
-        unknown: f64 [""; Share],
+        /// Probability that the sender is of no stack that has a profile; null if the start is not known.
+        unknown: Option<f64> [""; Share],
+        /// Reason why the start is not known: `the capture begins in mid-flight`. Null if it is; otherwise all values of the start are null or empty.
+        start_unknown: Option<String>,
         /// Packets before the first acknowledgement of data came.
-        first_flight_packets: u64 ["packets"],
+        first_flight_packets: Option<u64> ["packets"],
         /// Their payload of TCP or UDP.
-        first_flight_bytes: u64 ["bytes"],
+        first_flight_bytes: Option<u64> ["bytes"],
         /// Packets that left at once, less than 0.5 ms apart.
-        burst_packets: u64 ["packets"],
+        burst_packets: Option<u64> ["packets"],
         /// Median time from one burst of the first flight to the next; null if all left at once.
         spacing_ms: Option<f64> ["ms"],
         /// Most common payload of UDP in the first flight; null over TCP.
@@ -40,7 +42,7 @@ object! {
         /// Factor by which the rounds grow until start-up ends or the data does, their median; null with fewer than three rounds.
         growth: Option<f64>,
         /// End of start-up: `loss`, `mark`, `cap` (a buffer of the stack), `no growth` (delay, threshold or pacing), or `data` (the data ended first).
-        exit: String,
+        exit: Option<String>,
         /// Full-sized packets in flight at that end; null if the data ended first.
         exit_packets: Option<f64> ["packets"],
         /// Silence before a second transfer; null without one.
@@ -49,7 +51,7 @@ object! {
         after_silence_packets: Option<u64> ["packets"],
         /// Those of them that left at once.
         after_silence_burst_packets: Option<u64> ["packets"],
-        /// The stacks with their probabilities, the likeliest first; at least the three nearest.
+        /// The stacks with their probabilities, the likeliest first; at least the three nearest. Empty if the start is not known.
         stacks: Vec<IdentifiedStack> => nested,
     }
 }

@@ -18,6 +18,7 @@ use super::{Recorded, Source};
 use crate::opening::{Datagram, Id, Opening};
 use crate::packet::UdpPacket;
 use crate::side::{Side, key};
+use crate::source::LEAST_DATA;
 
 /// Maximum number of UDP flows that are counted apart.
 const MAX_FLOWS: usize = 1 << 16;
@@ -294,6 +295,7 @@ impl Seen {
             source: Source::Opened,
             opening,
             ids: self.id_lengths(),
+            epochs: vec![],
             events,
             ranges,
             places,
@@ -343,7 +345,7 @@ impl Seen {
             "the capture of this connection of QUIC lacks its handshake, no packet follows a pause, and the spin bit does not turn, so that no \
              round trip is known; it is left out",
         )?;
-        let model = Model::of(&self.datagrams, is_data, far);
+        let model = Model::of(&self.datagrams, is_data, far, opening.is_some());
         if model.data.is_empty() || model.answers.is_empty() {
             return Err("this connection of QUIC carried no data behind its handshake; it is left out");
         }
@@ -365,6 +367,7 @@ impl Seen {
             source: Source::Datagrams,
             opening,
             ids,
+            epochs: vec![],
             events,
             ranges,
             places: vec![],
@@ -396,15 +399,36 @@ const LEAST_OPEN: f64 = 0.05;
 const LOST_OPEN: f64 = 0.5;
 
 /// Shortest time from a datagram with data that follows a pause of both sides to the next one of the other side.
+///
+/// The data answers a request, which ends the pause; the datagrams of one request follow each other closely. In a pause of the path, data was on its
+/// way: the other side sent nothing behind it.
 fn shortest_answer(datagrams: &[Datagram], is_data: impl Fn(&Datagram) -> bool) -> Option<Nanos> {
     const PAUSE: Nanos = Nanos::from_millis(500);
-    let after_pause = (1..datagrams.len()).filter(|&index| {
-        let (before, next) = (&datagrams[index - 1], &datagrams[index]);
-        is_data(next) && next.at.saturating_sub(before.at) >= PAUSE
-    });
-    let answer = |index: usize| {
-        let answer = datagrams[index..].iter().find(|one| !is_data(one))?;
-        Some(answer.at.saturating_sub(datagrams[index].at))
-    };
-    after_pause.filter_map(answer).filter(|took| *took > Nanos::ZERO).min()
+    /// Longest time between the datagrams of one request.
+    const TOGETHER: Nanos = Nanos::from_millis(1);
+    /// Longest time in which a request is answered at the point of capture.
+    const ANSWERED: Nanos = Nanos::from_secs(3);
+    let is_large = |one: &Datagram| is_data(one) && one.size >= LEAST_DATA;
+    let apart = |index: usize| datagrams[index].at.saturating_sub(datagrams[index - 1].at);
+    let mut shortest = None;
+    for begin in (1..datagrams.len()).filter(|&index| apart(index) >= PAUSE) {
+        let Some(first) = (begin..datagrams.len()).find(|&index| is_large(&datagrams[index])) else { break };
+        let requested = begin < first && datagrams[begin..first].iter().any(|one| !is_data(one));
+        let last = datagrams[..begin].iter().rev().find(|one| is_large(one) || !is_data(one));
+        let idle = last.is_none_or(|last| !is_data(last));
+        let at = datagrams[first].at;
+        if at.saturating_sub(datagrams[begin].at) > ANSWERED || (requested && !idle) {
+            continue;
+        }
+        // The end of the request, some of whose datagrams may come behind the first data.
+        let mut until = datagrams[begin..first].iter().rev().find(|one| !is_data(one)).map(|one| one.at);
+        let answer = datagrams[first..].iter().filter(|one| !is_data(one)).find(|one| {
+            let together = until.is_some_and(|until| one.at.saturating_sub(until) <= TOGETHER);
+            until = until.filter(|_| together).map(|_| one.at);
+            !together
+        });
+        let took = answer.map(|answer| answer.at.saturating_sub(at)).filter(|took| *took > Nanos::ZERO);
+        shortest = shortest.into_iter().chain(took).min();
+    }
+    shortest
 }

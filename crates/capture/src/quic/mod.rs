@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 
 use firstflight_contract::Nanos;
 
-use crate::flows::Flow;
+use crate::flows::{Epoch, Flow};
 use crate::opening::Opening;
 use crate::packet::{Flags, TcpPacket};
 use crate::registers::Registers;
@@ -155,6 +155,8 @@ pub(crate) struct Recorded {
     pub(crate) ids: [u32; 2],
     /// Time, side that sent the packet, event. The client is [`Side::First`].
     pub(crate) events: Vec<(Nanos, Side, Event)>,
+    /// Times at which the clock was set: no sample spans one.
+    pub(crate) epochs: Vec<Nanos>,
     /// Ranges of packet numbers, both ends included.
     pub(crate) ranges: Vec<(u64, u64)>,
     /// Places of the data of packets of which all are known.
@@ -285,6 +287,10 @@ impl Recorded {
             windows.add(&flow, &boards);
         }
         windows.finish(&mut flow);
+        for packet in &mut flow.packets {
+            let before = self.epochs.partition_point(|begin| *begin <= packet.at);
+            packet.epoch = Epoch::MIN.saturating_add(u16::try_from(before).unwrap_or(u16::MAX));
+        }
         (flow.sides.iter().any(|end| end.payload > 0)).then_some(flow)
     }
 

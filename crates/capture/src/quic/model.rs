@@ -30,7 +30,13 @@ impl Model {
     /// Shortest silence that shows that everything was acknowledged.
     const SILENCE: Nanos = Nanos::from_millis(5);
 
-    pub(super) fn of(datagrams: &[Datagram], is_data: impl Fn(&Datagram) -> bool, far: Nanos) -> Self {
+    /// The model of these datagrams. `far` is a time from data to its answer; that of a handshake has the computation of keys in it.
+    pub(super) fn of(
+        datagrams: &[Datagram],
+        is_data: impl Fn(&Datagram) -> bool,
+        far: Nanos,
+        of_handshake: bool,
+    ) -> Self {
         let short = || datagrams.iter().filter(|one| !one.long);
         let sized = || short().filter(|one| is_data(one) && one.size >= LEAST_DATA);
         let full = sized().map(|one| one.size).max().unwrap_or(0);
@@ -46,7 +52,8 @@ impl Model {
                 datagrams[datagrams.partition_point(|one| one.at < from)..].iter().find(is_answer)?;
             Some(answer.at.saturating_sub(at))
         };
-        let far_of_data = first_answer(data.first().map_or(Nanos::NEVER, |first| first.at));
+        let begun = data.first().filter(|_| of_handshake);
+        let far_of_data = first_answer(begun.map_or(Nanos::NEVER, |first| first.at));
         let shortest = far_of_data.map_or(far, |took| took.min(far));
         let from = data.first().map_or(Nanos::NEVER, |first| first.at.saturating_add(shortest));
         let answers: Vec<Datagram> =

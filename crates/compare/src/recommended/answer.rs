@@ -454,6 +454,9 @@ fn trust(facts: &Facts<'_>, low: Option<f64>) -> (&'static str, String) {
     if facts.origin == Origin::Given {
         return ("likely", "the path is given, not captured; the answer holds for it".into());
     }
+    if let Some(why) = unknown_path(facts.unknown) {
+        return ("likely", why.into());
+    }
     let Some(departure) = facts.departure else {
         return ("likely", "no captured connection could be compared with its re-run".into());
     };
@@ -467,6 +470,17 @@ fn trust(facts: &Facts<'_>, low: Option<f64>) -> (&'static str, String) {
         }
         Some(low) => ("sure", format!("{rerun}, and the gain is at least {}", percent(low))),
         None => ("sure", rerun),
+    }
+}
+
+/// Reason why no answer is sure, if the rate or the round trip is among the `unknown` values: other ones that fit the capture may have other answers.
+fn unknown_path(unknown: &[String]) -> Option<&'static str> {
+    let has = |field: &str| unknown.iter().any(|it| it == field);
+    match (has("rate_bit_s"), has("rtt_ms")) {
+        (true, true) => Some("the path's rate and round-trip time are not known"),
+        (true, false) => Some("the path's rate is not known"),
+        (false, true) => Some("the path's round-trip time is not known"),
+        (false, false) => None,
     }
 }
 
@@ -530,6 +544,19 @@ mod tests {
             order.split(' ').count() <= MOST_WORDS && MOST_WORDS + gain + longest <= 20,
             "{gain} {longest}"
         );
+    }
+
+    #[test]
+    fn no_answer_is_sure_whose_path_has_an_unknown_rate_or_round_trip() {
+        let of =
+            |fields: &[&str]| unknown_path(&fields.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["buffer_packets", "rate_bit_s"]), Some("the path's rate is not known"));
+        assert_eq!(of(&["rtt_ms"]), Some("the path's round-trip time is not known"));
+        assert_eq!(
+            of(&["rate_bit_s", "rtt_ms", "loss"]),
+            Some("the path's rate and round-trip time are not known")
+        );
+        assert_eq!(of(&["buffer_packets", "loss", "initial_window_packets"]), None);
     }
 
     #[test]

@@ -250,7 +250,7 @@ class IdentifiedSender(Mapping[str, Any]):
 
     @property
     def starts_as(self) -> str | None:
-        """The stack, as a phrase; None if it is none of those that have a profile."""
+        """The stack, as a phrase; None if it is none of those that have a profile, or if the start is not known."""
         return self._values["starts_as"]
 
     @property
@@ -259,8 +259,8 @@ class IdentifiedSender(Mapping[str, Any]):
         return self._values["probability"]
 
     @property
-    def unknown(self) -> float:
-        """Probability that the sender is of no stack that has a profile."""
+    def unknown(self) -> float | None:
+        """Probability that the sender is of no stack that has a profile; None if the start is not known."""
         return self._values["unknown"]
 
     @property
@@ -283,6 +283,8 @@ class IdentifiedSender(Mapping[str, Any]):
         return len(self._values)
 
     def __repr__(self) -> str:
+        if self.unknown is None:
+            return f"<IdentifiedSender {self.sender}: start not known>"
         stack = "no stack that has a profile" if self.starts_as is None else self.starts_as
         probability = self.unknown if self.probability is None else self.probability
         return f"<IdentifiedSender {self.sender}: {stack}, probability {probability:.2f}>"

@@ -31,8 +31,9 @@ pub(super) const STACK: Stack = Stack {
         initial_window: Some(|packets| format!("set_initial_congestion_window_packets({packets})")),
         send_buffer: None,
         notes: "`enable_pacing` acts on `bbr2_gcongestion` alone (`findings/quiche-paces-bbr-alone.sh`): with cubic and reno each \
-                window leaves at once. `discover_pmtu(true)` sets the window back to ten packets in the second round trip \
-                (`findings/quiche-loses-a-round-trip-to-path-mtu-discovery.sh`).",
+                window leaves at once. `discover_pmtu(true)` costs a round trip of slow start if the \
+                server sends after it has taken all acknowledgements of a flight \
+                (`findings/quiche-loses-a-round-trip-to-path-mtu-discovery.sh`), and none if it sends after each one ([stacks.md](stacks.md)).",
     },
     ..QUIC
 };

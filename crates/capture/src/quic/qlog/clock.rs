@@ -1,8 +1,8 @@
 //! Clock of a log: formats of its times, and the time to which they are relative.
 
-use firstflight_contract::Nanos;
 use serde_json::Value;
 
+use super::super::MAX_EVENTS;
 use super::value::number;
 
 /// Origin of the time of an event.
@@ -75,40 +75,66 @@ fn epoch(text: &str) -> Option<f64> {
     Some(whole * 1e9).filter(|nanos| *nanos >= 0.0)
 }
 
-/// Time of a log so far.
+/// Number of an event among those of a log that have to do with packets, in the order of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Line(pub(super) u32);
+
+/// Packets that show the order of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// This end sent the packet of this number, of the space of application data.
+    Sent {
+        /// Packet number.
+        number: u64,
+        /// Whether the other end acknowledges it: it has data.
+        has_data: bool,
+    },
+    /// The other end acknowledged packets up to this number.
+    Acked(u64),
+}
+
+/// Times of a log in the order of the file.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
-    latest: Nanos,
-    /// Time by which the clock was set back so far.
-    back: Nanos,
-    /// How often it was.
-    pub(super) times_back: u64,
+    /// Nanoseconds, as the log has them.
+    pub(super) times: Vec<i64>,
+    /// What events show, by their lines, which ascend.
+    pub(super) marks: Vec<(Line, Mark)>,
+    /// Lines whose time is beyond any clock; they have the time before.
+    pub(super) unusable: Vec<Line>,
 }
 
 impl Clock {
-    /// Time of an event in nanoseconds. A clock that is set back goes on from the latest time before.
-    pub(super) fn time(&mut self, time: f64, reference: f64, format: Format) -> Nanos {
-        /// Events are written up to this much later than their times.
-        const LATE: Nanos = Nanos::from_secs(1);
-        let nanos = |value: f64| Nanos(value.clamp(0.0, 9e18).round() as u64);
-        let at = match format {
-            Format::Absolute => nanos(time),
-            Format::Relative => nanos(reference).saturating_add(nanos(time)),
-            Format::Delta if self.latest == Nanos::ZERO => nanos(reference).saturating_add(nanos(time)),
-            Format::Delta => return self.advance(self.latest.saturating_add(nanos(time))),
+    /// Maximum number of lines.
+    const MOST: usize = 4 * MAX_EVENTS;
+    /// Latest time of a clock, and largest difference from its reference, nanoseconds: 126 years.
+    const LATEST: f64 = 4e18;
+
+    /// Takes the time of the next event, in nanoseconds. Returns its line; `None` if there are too many.
+    pub(super) fn add(&mut self, time: f64, reference: f64, format: Format) -> Option<Line> {
+        let line = Line(u32::try_from(self.times.len()).ok().filter(|_| self.times.len() < Self::MOST)?);
+        let nanos = |value: f64| (value.abs() <= Self::LATEST).then(|| value.round() as i64);
+        let before = self.times.last().copied();
+        let at = match (format, before) {
+            (Format::Absolute, _) => nanos(time),
+            (Format::Delta, Some(before)) => nanos(time).and_then(|time| before.checked_add(time)),
+            (Format::Relative | Format::Delta, _) => {
+                nanos(time).zip(nanos(reference)).and_then(|(time, reference)| reference.checked_add(time))
+            }
         };
-        let mut shifted = at.saturating_add(self.back);
-        if shifted.saturating_add(LATE) < self.latest {
-            self.times_back += 1;
-            self.back = self.latest.saturating_sub(at);
-            shifted = self.latest;
-        }
-        self.advance(shifted)
+        let at = at.filter(|at| nanos(*at as f64).is_some()).unwrap_or_else(|| {
+            self.unusable.push(line);
+            before.or(nanos(reference)).unwrap_or(0)
+        });
+        self.times.push(at);
+        Some(line)
     }
 
-    fn advance(&mut self, at: Nanos) -> Nanos {
-        self.latest = self.latest.max(at);
-        at
+    /// Takes what the event of the latest line shows.
+    pub(super) fn mark(&mut self, mark: Mark) {
+        if let Some(last) = self.times.len().checked_sub(1) {
+            self.marks.push((Line(last as u32), mark));
+        }
     }
 }
 

@@ -6,10 +6,13 @@ use firstflight_contract::Nanos;
 
 use super::super::flow_control::Credit;
 use super::super::{Event, MAX_EVENTS, Opening, Recorded, Source};
-use super::clock::Clock;
+use super::clock::{Clock, Line};
 use super::in_flight::{Change, acknowledged};
 use super::logs::Vantage;
+use super::steps::Mended;
+use crate::clock;
 use crate::registers::Registers;
+use crate::seconds::Seconds;
 use crate::side::Side;
 
 /// Log of one connection.
@@ -18,8 +21,8 @@ pub(super) struct Log {
     pub(super) group: String,
     pub(super) vantage: Option<Vantage>,
     pub(super) clock: Clock,
-    /// Time, whether this end sent the packet, event.
-    pub(super) events: Vec<(Nanos, bool, Event)>,
+    /// Line, whether this end sent the packet, event.
+    pub(super) events: Vec<(Line, bool, Event)>,
     pub(super) ranges: Vec<(u64, u64)>,
     /// Addresses of this end and the other.
     pub(super) addresses: [Option<SocketAddr>; 2],
@@ -35,7 +38,7 @@ pub(super) struct Log {
     pub(super) framed: bool,
     pub(super) reported: u32,
     /// Changes of the bytes in flight, while no packet has frames.
-    pub(super) changes: Vec<(Nanos, Change)>,
+    pub(super) changes: Vec<(Line, Change)>,
     /// Packets that this end sent since its last datagram, and whether the last of them has data.
     pub(super) sent_since_datagram: u32,
     pub(super) last_sent_is_data: bool,
@@ -49,7 +52,7 @@ pub(super) struct Log {
 /// Packet of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opener {
-    pub(super) at: Nanos,
+    pub(super) at: Line,
     pub(super) local: bool,
     pub(super) initial: bool,
     /// Whether it answers packets of the other side.
@@ -75,11 +78,17 @@ impl Log {
             && self.events.iter().any(|(_, _, event)| matches!(event, Event::Sent { .. }))
     }
 
-    /// The connection, whose log is the one with this number in the file.
+    /// The connection, whose log is the one with this number in the file. Its `mended` times begin at the time `origin`.
     ///
     /// # Errors
     /// A sentence, if it shows too little.
-    pub(super) fn finish(mut self, number: usize, warnings: &mut Vec<String>) -> Result<Recorded, String> {
+    pub(super) fn finish(
+        mut self,
+        number: usize,
+        mended: &Mended,
+        origin: i64,
+        warnings: &mut Vec<String>,
+    ) -> Result<Recorded, String> {
         let client = self.is_client();
         let [local, remote] = self.addresses;
         // Connections without addresses differ by their ports.
@@ -125,10 +134,19 @@ impl Log {
             self.beyond,
             &format!("events behind the first {MAX_EVENTS} of the log are left out"),
         ));
-        warnings.extend(packets(
-            self.clock.times_back,
-            "times of the log are before earlier ones; the times behind follow the times before",
-        ));
+        warnings.extend(
+            clock::warning("the log's clock", &mended.steps).map(|sentence| format!("{name}: {sentence}")),
+        );
+        if let Some(first) = self.clock.unusable.first().and_then(|line| mended.time(*line, origin)) {
+            let begin = mended.time(Line::default(), origin).unwrap_or_default();
+            warnings.extend(packets(
+                self.clock.unusable.len() as u64,
+                &format!(
+                    "times of the log, the first at {:.3} s, are beyond any clock and are not used; the packets there have no round trip",
+                    first.saturating_sub(begin).as_secs_f64()
+                ),
+            ));
+        }
         let receiver = others > own;
         if receiver {
             warnings.push(format!(
@@ -136,16 +154,18 @@ impl Log {
                  seen; the log of the sender shows both"
             ));
         }
-        let mut events: Vec<(Nanos, Side, Event)> =
-            self.events.iter().map(|&(at, local, event)| (at, side(local), event)).collect();
+        let time = |line: Line| mended.time(line, origin);
+        let timed = |&(line, local, event): &(Line, bool, Event)| Some((time(line)?, side(local), event));
+        let mut events: Vec<(Nanos, Side, Event)> = self.events.iter().filter_map(timed).collect();
         events.sort_by_key(|(at, ..)| *at);
         let ids = if client { self.ids } else { [self.ids[1], self.ids[0]] };
         Ok(Recorded {
             client: of_client,
             server: of_server,
             source: Source::Qlog,
-            opening: self.opening(client, receiver),
+            opening: self.opening(client, receiver, time),
             ids: ids.map(|id| id.unwrap_or(8)),
+            epochs: mended.epochs(origin),
             events,
             ranges: self.ranges,
             places: vec![],
@@ -184,15 +204,16 @@ impl Log {
 
     /// The handshake. The other end's computation of keys lengthens its round trip, which for a sender the round trips of data show; a
     /// `receiver` has the least one that it measured.
-    fn opening(&self, client: bool, receiver: bool) -> Option<Opening> {
-        let opened = self.handshake.iter().find(|one| one.local == client && one.initial)?.at;
-        let answer = self.handshake.iter().find(|one| one.local != client && one.at >= opened)?;
+    fn opening(&self, client: bool, receiver: bool, time: impl Fn(Line) -> Option<Nanos>) -> Option<Opening> {
+        let timed = || self.handshake.iter().filter_map(|one| Some((time(one.at)?, one)));
+        let (opened, _) = timed().find(|(_, one)| one.local == client && one.initial)?;
+        let (answered, answer) = timed().find(|(at, one)| one.local != client && *at >= opened)?;
         let least = self.min_rtt.filter(|_| receiver && client);
-        let opened = least.map_or(opened, |least| opened.max(answer.at.saturating_sub(least)));
-        let confirms = |one: &&Opener| one.local == client && one.answers && one.at > answer.at;
-        let confirmed = self.handshake.iter().find(confirms)?.at;
+        let opened = least.map_or(opened, |least| opened.max(answered.saturating_sub(least)));
+        let (confirmed, _) =
+            timed().find(|(at, one)| one.local == client && one.answers && *at > answered)?;
         // The size is that of a packet, without IP and UDP.
         let answer_len = answer.size + 28;
-        Some(Opening { opened, answered: answer.at, confirmed, answer_len })
+        Some(Opening { opened, answered, confirmed, answer_len })
     }
 }

@@ -5,20 +5,24 @@ use serde_json::Value;
 
 use super::super::flow_control::{Credit, Limits};
 use super::super::{Data, Event, MAX_EVENTS, Place};
+use super::clock::{Line, Mark};
 use super::connection::{Log, Opener};
 use super::in_flight::Change;
 use super::value::{address, endpoint, field, integer, is_of_data, number, packet_number, packet_type};
 
 impl Log {
+    /// Whether an event of this name has to do with packets, so that its time counts.
+    pub(super) fn is_timed(name: &str) -> bool {
+        ["packet_sent", "packet_received", "packet_lost"].contains(&name) || is_metrics(name)
+    }
+
     /// Takes an event. A unit of the log's times has `unit` nanoseconds.
-    pub(super) fn event(&mut self, at: Nanos, name: &str, data: &Value, unit: f64) {
+    pub(super) fn event(&mut self, at: Line, name: &str, data: &Value, unit: f64) {
         match name {
             "packet_sent" => self.packet(at, data, true),
             "packet_received" => self.packet(at, data, false),
             "packet_lost" => self.lost(at, data),
-            "metrics_updated" | "recovery_metrics_updated" | "metric_update" => {
-                self.metrics(at, data, unit);
-            }
+            name if is_metrics(name) => self.metrics(at, data, unit),
             "parameters_set" | "parameters_restored" => {
                 let owner = data.get("owner").or(data.get("initiator")).and_then(Value::as_str);
                 match owner {
@@ -35,7 +39,7 @@ impl Log {
         }
     }
 
-    fn push(&mut self, at: Nanos, local: bool, event: Event) {
+    fn push(&mut self, at: Line, local: bool, event: Event) {
         if self.events.len() < MAX_EVENTS {
             self.events.push((at, local, event));
         } else {
@@ -43,13 +47,13 @@ impl Log {
         }
     }
 
-    fn change(&mut self, at: Nanos, change: Change) {
+    fn change(&mut self, at: Line, change: Change) {
         if self.changes.len() < 2 * MAX_EVENTS {
             self.changes.push((at, change));
         }
     }
 
-    fn lost(&mut self, at: Nanos, data: &Value) {
+    fn lost(&mut self, at: Line, data: &Value) {
         let Some(number) = packet_number(data) else { return };
         let of_data = is_of_data(data);
         self.change(at, Change::Lost(number, of_data));
@@ -59,7 +63,7 @@ impl Log {
         }
     }
 
-    fn metrics(&mut self, at: Nanos, data: &Value, unit: f64) {
+    fn metrics(&mut self, at: Line, data: &Value, unit: f64) {
         if let Some(rtt) = data.get("min_rtt").and_then(number).filter(|rtt| *rtt > 0.0) {
             self.min_rtt = Some(Nanos((rtt * unit).min(1e18) as u64));
         }
@@ -89,7 +93,7 @@ impl Log {
         }
     }
 
-    fn packet(&mut self, at: Nanos, data: &Value, local: bool) {
+    fn packet(&mut self, at: Line, data: &Value, local: bool) {
         /// Data packets are at least this long where the log lacks frames.
         const LEAST_DATA: u32 = 80;
         /// No packet has more.
@@ -141,6 +145,9 @@ impl Log {
         let credit = &mut self.credit[usize::from(local)];
         let raised = frames().fold(false, |raised, (frame, kind)| raise(credit, frame, kind) || raised);
         self.reported += u32::from(acks().next().is_some());
+        if !local && let Some(highest) = acks().flat_map(bounds).map(|(_, highest)| highest).max() {
+            self.clock.mark(Mark::Acked(highest));
+        }
         for frame in acks() {
             self.acknowledge(at, local, frame);
         }
@@ -176,6 +183,9 @@ impl Log {
         } else {
             size.filter(|size| *size >= LEAST_DATA).map(|_| None)
         };
+        if local && let Some(number) = number {
+            self.clock.mark(Mark::Sent { number, has_data: carries.is_some() });
+        }
         match (carries, number, size) {
             (Some(data), Some(number), Some(size)) => {
                 let began = std::mem::replace(&mut self.began[usize::from(!local)], true);
@@ -205,17 +215,9 @@ impl Log {
     }
 
     /// Takes an ACK frame.
-    fn acknowledge(&mut self, at: Nanos, local: bool, frame: &Value) {
+    fn acknowledge(&mut self, at: Line, local: bool, frame: &Value) {
         let first = self.ranges.len();
-        for range in frame.get("acked_ranges").and_then(Value::as_array).into_iter().flatten() {
-            let bounds: Vec<u64> = match range {
-                Value::Array(bounds) => bounds.iter().filter_map(integer).collect(),
-                one => integer(one).into_iter().collect(),
-            };
-            if let (Some(&from), Some(&to)) = (bounds.first(), bounds.last()) {
-                self.ranges.push((from.min(to), from.max(to)));
-            }
-        }
+        self.ranges.extend(bounds(frame));
         let count = self.ranges.len() - first;
         if self.ranges.len() > 4 * MAX_EVENTS {
             self.ranges.truncate(first);
@@ -225,6 +227,23 @@ impl Log {
             self.push(at, local, Event::Acked { first: first as u32, count: count as u32, room });
         }
     }
+}
+
+fn is_metrics(name: &str) -> bool {
+    ["metrics_updated", "recovery_metrics_updated", "metric_update"].contains(&name)
+}
+
+/// Ranges of an ACK frame, both ends included.
+fn bounds(frame: &Value) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let ranges = frame.get("acked_ranges").and_then(Value::as_array).into_iter().flatten();
+    ranges.filter_map(|range| {
+        let bounds: Vec<u64> = match range {
+            Value::Array(bounds) => bounds.iter().filter_map(integer).collect(),
+            one => integer(one).into_iter().collect(),
+        };
+        let (&from, &to) = (bounds.first()?, bounds.last()?);
+        Some((from.min(to), from.max(to)))
+    })
 }
 
 /// Limits in the transport parameters of an end.

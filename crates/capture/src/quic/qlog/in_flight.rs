@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firstflight_contract::Nanos;
+use super::clock::Line;
 
 /// An event of a log that changes the bytes in flight.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +20,8 @@ pub(super) enum Change {
     InFlight(u64),
 }
 
-/// Packets of the application's space that are acknowledged, with the times.
-pub(super) fn acknowledged(changes: &[(Nanos, Change)]) -> Vec<(Nanos, Vec<u64>)> {
+/// Packets of the application's space that are acknowledged, with the lines.
+pub(super) fn acknowledged(changes: &[(Line, Change)]) -> Vec<(Line, Vec<u64>)> {
     let all_lost: BTreeSet<(bool, u64)> = changes
         .iter()
         .filter_map(|(_, change)| match change {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_oldest_packets_in_flight_that_are_not_lost_are_acknowledged() {
-        let at = Nanos::from_millis;
+        let at = Line;
         let sent = |number| (at(0), Change::Sent(number, 1000, true));
         let changes = [
             (at(0), Change::Sent(0, 300, false)),

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::clock::{Format, Reference};
+use super::clock::{Format, Line, Reference};
 use super::connection::Log;
+use super::steps::Mended;
 use super::value::{number, packet_number, packet_type, word};
 use super::{Content, MAX_LOGS};
 
@@ -29,6 +30,8 @@ pub(super) struct Logs<'a> {
     beyond: u64,
     /// Traces that a network wrote, between the ends.
     of_network: u64,
+    /// Traces of another protocol than QUIC, and its name.
+    of_another: (u64, String),
 }
 
 /// Fields that hold for all events of a trace.
@@ -42,6 +45,8 @@ pub(super) struct Common {
     fields: Vec<String>,
     vantage: Option<Vantage>,
     group: String,
+    /// Protocol of the trace, if it is named and is not QUIC.
+    other: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +65,16 @@ impl Default for Common {
             fields: ["relative_time", "category", "event", "data"].map(String::from).to_vec(),
             vantage: None,
             group: String::new(),
+            other: None,
         }
     }
+}
+
+/// The first of these protocols, if none of them is QUIC.
+fn other_protocol(protocols: &Value) -> Option<String> {
+    let named = || protocols.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let quic = named().any(|name| name.to_ascii_uppercase().starts_with("QUIC"));
+    named().next().filter(|_| !quic).map(str::to_owned)
 }
 
 impl Common {
@@ -91,6 +104,7 @@ impl Common {
                     words.map(|word| word.as_str().unwrap_or_default().to_ascii_lowercase()).collect();
             }
             "group_id" => self.group = word(value),
+            "protocol_types" | "protocol_type" => self.other = other_protocol(value),
             _ => {}
         }
     }
@@ -116,6 +130,7 @@ impl<'a> Logs<'a> {
             content: Content::default(),
             beyond: 0,
             of_network: 0,
+            of_another: (0, String::new()),
         }
     }
 
@@ -161,8 +176,15 @@ impl<'a> Logs<'a> {
         let unit = self.common.unit;
         let reference = self.common.reference.nanos(unit);
         let Some(log) = self.log(group, &name, data) else { return };
-        let at = log.clock.time(time * unit, reference, format);
-        log.event(at, &name, data, unit);
+        let line = if Log::is_timed(&name) {
+            log.clock.add(time * unit, reference, format)
+        } else {
+            Some(Line::default())
+        };
+        match line {
+            Some(line) => log.event(line, &name, data, unit),
+            None => log.beyond += 1,
+        }
     }
 
     /// The log of a group to which an event belongs: the latest connection of the group, or the one that this event opens.
@@ -189,15 +211,24 @@ impl<'a> Logs<'a> {
     /// Ends the trace whose events were read.
     pub(super) fn end_trace(&mut self) {
         let common = std::mem::take(&mut self.common);
-        for mut log in std::mem::take(&mut self.open) {
+        let open = std::mem::take(&mut self.open).into_iter();
+        let open: Vec<(Mended, Log)> = open.map(|log| (log.clock.mend(), log)).collect();
+        // Times may be before those to which they are relative.
+        let origin =
+            open.iter().filter_map(|(mended, _)| mended.least()).min().map_or(0, |least| least.min(0));
+        for (mended, mut log) in open {
             // Some stacks write it behind the events.
             log.vantage = common.vantage;
+            if let Some(other) = &common.other {
+                self.of_another = (self.of_another.0 + 1, other.clone());
+                continue;
+            }
             if common.vantage == Some(Vantage::Network) {
                 self.of_network += 1;
                 continue;
             }
             let number = self.content.connections.len();
-            match log.finish(number, &mut self.content.warnings) {
+            match log.finish(number, &mended, origin, &mut self.content.warnings) {
                 Ok(recorded) => self.content.connections.push(recorded),
                 Err(why) => self.content.warnings.push(why),
             }
@@ -226,6 +257,11 @@ impl<'a> Logs<'a> {
             self.of_network
         );
         say(self.of_network > 0, network);
+        let (count, name) = self.of_another;
+        let another = format!(
+            "{count} traces of the log are of {name} by their protocol_types and are left out; expected a qlog of QUIC, or a capture"
+        );
+        say(count > 0, another);
         Content { connections, warnings, events }
     }
 }

@@ -10,6 +10,7 @@ mod events;
 mod formats;
 mod in_flight;
 mod logs;
+mod steps;
 mod value;
 
 use std::io::{self, BufRead, BufReader, Read};
