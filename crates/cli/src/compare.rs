@@ -384,7 +384,7 @@ mod tests {
                 "p100",
                 "--by \"p100\": there is no such statistic; expected geometric-mean, mean, or a percentile from p1 to p99",
             ),
-            ("maen", "did you mean mean?"),
+            ("maen", "did you mean \"mean\"?"),
         ] {
             let Err(Failure::Because(why)) = read(by) else { panic!("{by}") };
             assert!(why.contains(message), "{why}");
