@@ -1,6 +1,8 @@
 //! A server under test as a host of scenarios.
 
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use firstflight_contract::Nanos;
 use firstflight_hosts::host::{Host, Observe, Refusal};
@@ -12,6 +14,26 @@ use firstflight_scenario::Scenario;
 
 fn scenario(text: &str) -> Scenario {
     firstflight_scenario::parse(text, "test.toml").expect("a valid scenario").scenario
+}
+
+/// Attempts to find the machine on time, with pauses of 5 s: other work of the host of a virtual machine comes and goes.
+const ATTEMPTS: u32 = 20;
+
+/// The run of a scenario on a machine that is on time; without such a machine the test is skipped.
+fn on_time(text: &str) -> Option<RunResult> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        match run(text) {
+            Ok(result) => return Some(result),
+            Err(refusal) if !refusal.why.contains("are allowed") => panic!("it runs: {refusal:?}"),
+            Err(refusal) if attempts == ATTEMPTS => {
+                firstflight_skip::skip(&format!("accuracy: {}", refusal.why));
+                return None;
+            }
+            Err(_) => thread::sleep(Duration::from_secs(5)),
+        }
+    }
 }
 
 /// Runs a scenario on quinn's server, which is a part of this program.
@@ -37,7 +59,7 @@ fn flows_of_a_scenario_are_responses_of_a_server() {
         "{PATH}drop = [3]\n[[flow]]\nname = \"a\"\nprofile = \"quinn\"\nsize = \"30 KB\"\ncount = 2\nstart = {{ every = \"200 ms\" }}\n\
          [[flow]]\nname = \"far\"\nprofile = \"quinn\"\nsize = \"12345 B\"\nextra_rtt = \"100 ms\"\n"
     );
-    let result = run(&text).expect("it runs");
+    let Some(result) = on_time(&text) else { return };
     assert_eq!(result.host.as_deref(), Some("quinn"));
     let names: Vec<_> = result.flows.iter().map(|flow| flow.name.as_str()).collect();
     assert_eq!(names, ["a.0", "a.1", "far.0"]);
@@ -67,7 +89,7 @@ fn a_run_with_a_duration_ends_within_a_transfer() {
     let text = format!(
         "duration = \"1 s\"\n{PATH}[[flow]]\nprofile = \"quinn\"\nsize = \"10 MB\"\n[[udp]]\nrate = \"1 Mbit/s\"\n"
     );
-    let result = run(&text).expect("it runs");
+    let Some(result) = on_time(&text) else { return };
     let flow = &result.flows[0];
     assert_eq!((result.simulated_s, flow.completion_s, flow.size_bytes), (1.0, None, Some(10_000_000)));
     // 20 Mbit/s for 1 s are 2.5 MB.
