@@ -28,7 +28,7 @@ fn on_time(text: &str) -> Option<RunResult> {
             Ok(result) => return Some(result),
             Err(refusal) if !refusal.why.contains("are allowed") => panic!("it runs: {refusal:?}"),
             Err(refusal) if attempts == ATTEMPTS => {
-                firstflight_skip::skip(&format!("accuracy: {}", refusal.why));
+                firstflight_skip::skip(format!("accuracy: {}", refusal.why));
                 return None;
             }
             Err(_) => thread::sleep(Duration::from_secs(5)),
