@@ -198,6 +198,9 @@ pub(crate) fn facts(report: &CompareReport, answer: &Answer) -> Vec<(&'static st
         "Path",
         capital(path.strip_prefix("Path").map_or(&*path, |rest| rest.trim_start_matches([':', ' ']))),
     ));
+    if let Some(cap) = &answer.cap {
+        facts.push(("Cap", capital(&printable(cap)) + "."));
+    }
     if let Some(share) = answer.uncounted.filter(|&share| share >= 0.005) {
         let counted = if share < 1.0 {
             format!(

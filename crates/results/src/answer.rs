@@ -11,6 +11,9 @@ object! {
         verdict: String,
         /// The stack whose start that of the captured sender resembles, as a phrase: `nginx 1.26`. Null without a capture, and if none does.
         starts_as: Option<String>,
+        /// Buffer of the stack that limits its larger transfers, as a phrase that names its option: `nginx 1.26 has at most 65.536 KB in flight,
+        /// whatever its window; http3_stream_buffer_size raises it`. Null if the stack has none, if no size exceeds the buffer, and if the setting changes it.
+        @(default) cap: Option<String>,
         /// The answer in at most 20 words.
         sentence: String,
         /// Chain of labels of the setting to have; null unless the verdict is `change`.

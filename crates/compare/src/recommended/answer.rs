@@ -93,6 +93,32 @@ pub(crate) fn answer(
     question: &Question<'_>,
     facts: &Facts<'_>,
 ) -> Answer {
+    let answer = decided(results, sizes, question, facts);
+    let setting = question.candidates.iter().find(|it| Some(it.label()) == answer.setting);
+    Answer { cap: cap(facts.profile, sizes, setting), ..answer }
+}
+
+/// The phrase about the buffer that limits larger transfers of a stack.
+fn cap(profile: Profile, sizes: &[u64], setting: Option<&Candidate>) -> Option<String> {
+    let stack = profile.stack();
+    let most = stack.send_buffer?;
+    let raised = setting.is_some_and(|it| it.settings.buffer.is_some());
+    if raised || sizes.iter().all(|&size| size <= most) {
+        return None;
+    }
+    let named = stack.options.send_buffer.map(|option| option(most));
+    let option = named.as_deref().and_then(|text| text.split(' ').next());
+    let raises = option.map_or("no option raises it".into(), |option| format!("{option} raises it"));
+    let (name, most) = (stack.options.stack, show_bytes(most));
+    Some(format!("{name} has at most {most} in flight, whatever its window; {raises}"))
+}
+
+fn decided(
+    results: &[SchemeResult],
+    sizes: &[u64],
+    question: &Question<'_>,
+    facts: &Facts<'_>,
+) -> Answer {
     if let Some(why) = question.no_answer {
         return cannot_tell(Rule::NoAnswer, why.into(), facts, vec![]);
     }
@@ -186,6 +212,7 @@ fn empty(rule: Rule, facts: &Facts<'_>) -> Answer {
     Answer {
         verdict: String::new(),
         starts_as: facts.starts_as.clone(),
+        cap: None,
         sentence: String::new(),
         setting: None,
         commands: vec![],
@@ -531,6 +558,19 @@ mod tests {
         assert_eq!(words(&cubic, (Profile::Linux, &reno)), "Use cubic and set the initial window to 20");
         // A longer order is the label.
         assert_eq!(said("bbr@iw60+paced+idle=keep"), "Use bbr@iw60+paced+idle=keep");
+    }
+
+    #[test]
+    fn a_buffer_that_limits_larger_transfers_is_named_with_its_option() {
+        let of = |profile, sizes: &[u64]| cap(profile, sizes, None);
+        let nginx = "nginx 1.26 has at most 65.536 KB in flight, whatever its window; http3_stream_buffer_size raises it";
+        assert_eq!(of(Profile::Nginx126, &[30_000, 1_000_000]).as_deref(), Some(nginx));
+        assert_eq!(of(Profile::Nginx126, &[30_000, 65_536]), None);
+        let haproxy = of(Profile::Haproxy34, &[1_000_000]).expect("a buffer");
+        assert!(haproxy.ends_with("; no option raises it"), "{haproxy}");
+        assert_eq!(of(Profile::Linux, &[1_000_000_000]), None);
+        let larger = Candidate::parse("slow-start+reno@buffer=1MB").expect("a candidate");
+        assert_eq!(cap(Profile::Nginx126, &[1_000_000], Some(&larger)), None);
     }
 
     #[test]
