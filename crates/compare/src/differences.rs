@@ -263,24 +263,24 @@ impl Replications<'_> {
         departures.copied().fold(0.0, f64::max)
     }
 
-    /// Probability that a transfer ends sooner with a scheme than with another one on the same path: the share of the replications, the
-    /// weighed mean over `sizes`. Equal times are not sooner. `None` without replications of both at every size.
+    /// Probability that a transfer ends sooner with a scheme than with another one on the same path: the share of the replications whose times
+    /// differ, the weighed mean over those of `sizes` that have some. `None` without any.
     pub(crate) fn sooner(&self, scheme: &str, other: &str, sizes: &[u64]) -> Option<f64> {
         let (mut sum, mut weights) = (0.0, 0.0);
         for &size in sizes {
             let (own, other, weight) =
                 (self.of(scheme, size)?, self.of(other, size)?, self.weight(size, sizes));
-            let pairs = own.iter().zip(other).map(|(own, other)| (own.completion_s, other.completion_s));
-            let sooner = pairs.filter(|pair| match *pair {
-                (Some(own), Some(other)) => own < other,
-                (own, other) => own.is_some() && other.is_none(),
-            });
-            let replications = own.len().min(other.len());
-            if replications == 0 {
-                return None;
+            let (mut sooner, mut later) = (0, 0);
+            for (own, other) in own.iter().zip(other) {
+                // A transfer that does not end is later than any other.
+                let [own, other] = [own, other].map(|one| one.completion_s.unwrap_or(f64::INFINITY));
+                sooner += u32::from(own < other);
+                later += u32::from(own > other);
             }
-            sum += weight * sooner.count() as f64 / replications as f64;
-            weights += weight;
+            if sooner + later > 0 {
+                sum += weight * f64::from(sooner) / f64::from(sooner + later);
+                weights += weight;
+            }
         }
         (weights > 0.0).then(|| sum / weights)
     }

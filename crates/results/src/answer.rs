@@ -25,8 +25,8 @@ object! {
         gain: Option<f64> [""; Any],
         /// 95 % interval of `gain`; null without it.
         gain_ci95: Option<Ci95> [""; Any] => nested,
-        /// Probability that a transfer ends sooner than now on the same path, the weighed mean over the sizes: the share of the replications; equal
-        /// times are not sooner. Null unless the verdict is `change`.
+        /// Probability that a transfer ends sooner than now on the same path, the weighed mean over the sizes: the share of the replications whose
+        /// times differ; a size without any does not count. Null unless the verdict is `change`.
         @(default) sooner: Option<f64> [""; Share],
         /// Times at each size, ascending; empty without an answer.
         sizes: Vec<AnswerAtSize> => nested,
@@ -80,7 +80,7 @@ object! {
         then_p95_s: Option<f64> ["s"],
         /// Share by which the median ends sooner; null without both.
         gain: Option<f64> [""; Any],
-        /// Probability that a transfer of this size ends sooner with the setting than now; null without both.
+        /// Probability that a transfer of this size ends sooner with the setting than now; null without both, and if all times are equal.
         @(default) sooner: Option<f64> [""; Share],
         /// Harm of the setting at this size; null if it was not measured.
         harm: Option<f64>,

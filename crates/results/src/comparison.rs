@@ -167,7 +167,7 @@ object! {
         /// no difference is worth having, the gain of the fastest scheme within the limits. Null without either or an answer.
         gain: Option<[f64; 3]> [""; Any] => nested,
         /// Probability that a transfer ends sooner with it than with `present`, or the baseline without it, on the same path: the share of the
-        /// replications; equal times are not sooner. Null without a scheme to compare with, or if nothing is recommended.
+        /// replications whose times differ. Null without a scheme to compare with, without such replications, or if nothing is recommended.
         @(default) sooner: Option<f64> [""; Share],
         /// Largest harm to either bystander that a recommended candidate may do; null without a limit.
         @(default) max_harm: Option<f64>,

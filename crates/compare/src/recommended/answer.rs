@@ -113,12 +113,7 @@ fn cap(profile: Profile, sizes: &[u64], setting: Option<&Candidate>) -> Option<S
     Some(format!("{name} has at most {most} in flight, whatever its window; {raises}"))
 }
 
-fn decided(
-    results: &[SchemeResult],
-    sizes: &[u64],
-    question: &Question<'_>,
-    facts: &Facts<'_>,
-) -> Answer {
+fn decided(results: &[SchemeResult], sizes: &[u64], question: &Question<'_>, facts: &Facts<'_>) -> Answer {
     if let Some(why) = question.no_answer {
         return cannot_tell(Rule::NoAnswer, why.into(), facts, vec![]);
     }

@@ -667,17 +667,20 @@ fn a_lower_median_is_no_gain_where_the_paths_together_lose() {
 }
 
 #[test]
-fn the_probability_of_an_earlier_end_counts_neither_equal_times_nor_transfers_that_do_not_end() {
+fn the_probability_of_an_earlier_end_is_that_among_times_that_differ() {
     let results = [result("own", 0.9, None), result("other", 1.0, None)];
     let mut samples = vec![
         replications(&results[0], &[0.9, 1.0, 1.1, 0.9], &[0; 4]),
         replications(&results[1], &[1.0; 4], &[0; 4]),
     ];
     let sooner = |samples: &[SampleSet]| behind(samples).sooner("own", "other", &[30_000]);
-    assert_eq!(sooner(&samples), Some(0.5));
+    assert_eq!(sooner(&samples), Some(2.0 / 3.0));
+    // A transfer that does not end is later.
     samples[0].samples[0].completion_s = None;
-    assert_eq!(sooner(&samples), Some(0.25));
+    assert_eq!(sooner(&samples), Some(1.0 / 3.0));
     samples[1].samples[2].completion_s = None;
-    assert_eq!(sooner(&samples), Some(0.5));
+    assert_eq!(sooner(&samples), Some(2.0 / 3.0));
+    let same = [samples[1].clone(), SampleSet { scheme: "own".into(), ..samples[1].clone() }];
+    assert_eq!(sooner(&same), None);
     assert_eq!(behind(&samples).sooner("own", "third", &[30_000]), None);
 }
