@@ -156,7 +156,8 @@ impl Anchors {
     }
 
     /// Rates of a constant bottleneck: around the interval of the estimate, which presumes one and then holds the truth in
-    /// 412 of 413 captures (`docs/captures.md`), as far again as it is wide and 1 % more. On a bottleneck of another kind
+    /// 412 of 413 captures (`docs/captures.md`), twice as far again as it is wide and 5 % more: times may fit
+    /// a rate beyond the interval better, and kinds with a free rate would then be preferred. On a bottleneck of another kind
     /// the estimate may be wrong, and these rates then fail to explain the capture.
     pub(crate) fn rate_range(&self) -> (f64, f64) {
         match self.rate {

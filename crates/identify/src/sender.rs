@@ -58,7 +58,7 @@ fn within(connections: &[&Connection]) -> Option<IdentifiedSender> {
     Some(IdentifiedSender { start_unknown: Some("the capture begins in mid-flight".into()), ..shown })
 }
 
-/// What the largest of these connections shows besides its start.
+/// Values of the largest of these connections, without those of its start.
 fn of_largest(connection: &Connection, connections: usize) -> IdentifiedSender {
     let sending = connection.sending();
     let rtt = connection.shortest_rtt().unwrap_or_default();

@@ -98,7 +98,7 @@ pub(super) enum Mark {
 pub(super) struct Clock {
     /// Nanoseconds, as the log has them.
     pub(super) times: Vec<i64>,
-    /// What events show, by their lines, which ascend.
+    /// Packets that events send or acknowledge, with the lines of the events, in ascending order.
     pub(super) marks: Vec<(Line, Mark)>,
     /// Lines whose time is beyond any clock; they have the time before.
     pub(super) unusable: Vec<Line>,
