@@ -107,8 +107,12 @@ fn one(results: &[SchemeResult], question: &Question<'_>) -> Recommended {
 }
 
 fn one_of(results: &[SchemeResult], samples: &[SampleSet], question: &Question<'_>) -> Recommended {
-    let question = asked_of(question, samples);
-    let [one] = <[Recommended; 1]>::try_from(recommended(results, &[30_000], &question, None))
+    only(results, &asked_of(question, samples))
+}
+
+/// The recommendation from these results, which are of one size.
+fn only(results: &[SchemeResult], question: &Question<'_>) -> Recommended {
+    let [one] = <[Recommended; 1]>::try_from(recommended(results, &[30_000], question, None))
         .expect("one size, one recommendation");
     one
 }
@@ -625,14 +629,7 @@ fn the_statistic_decides_between_a_usual_gain_and_a_rare_timeout() {
     let chosen = |by: Statistic| {
         let question = ask(None, Some("base"), Limits::default());
         let replications = Replications { by, ..behind(&samples) };
-        let [one] = <[Recommended; 1]>::try_from(recommended(
-            &results,
-            &[30_000],
-            &Question { replications, ..question },
-            None,
-        ))
-        .expect("one size");
-        one
+        only(&results, &Question { replications, ..question })
     };
     // ln: 0.9 ln 0.8 + 0.1 ln 3 = -0.091, and ln 0.9 = -0.105. The mean is (9 * 0.8 + 3) / 10 = 1.02.
     for by in [Statistic::GeometricMean, Statistic::Mean, Statistic::Percentile(95)] {
