@@ -17,8 +17,8 @@ pub struct Offered {
     pub bytes: f64,
     /// Whether it passed.
     pub passed: bool,
-    /// Round trip beyond the shortest one, seconds: the time that it waited. `None` if the packet was retransmitted, or its
-    /// acknowledgement was released by a later packet.
+    /// Round trip beyond the shortest one, seconds: the time that it waited. `None` if the packet was retransmitted, if its
+    /// acknowledgement was released by a later packet, or if the receiver waited for one.
     pub waited: Option<f64>,
 }
 
@@ -29,10 +29,16 @@ pub(crate) fn offered(trace: &PacketTrace) -> Vec<Offered> {
     let since = |at: Nanos| at.saturating_sub(begin).as_secs_f64();
     let prompt = |piece: &Piece| piece.rtt().filter(|_| piece.prompt);
     let shortest = trace.pieces.iter().filter_map(prompt).min().unwrap_or_default();
-    let mut offered = vec![];
-    for piece in trace.pieces.iter().filter(|piece| piece.sent != Nanos::NEVER) {
+    let alone = reported_alone(trace);
+    let (mut offered, mut before) = (vec![], None);
+    for (piece, alone) in trace.pieces.iter().zip(alone) {
+        if piece.sent == Nanos::NEVER {
+            continue;
+        }
         let bytes = f64::from(piece.len);
-        let waited = prompt(piece).map(|rtt| rtt.saturating_sub(shortest).as_secs_f64());
+        let rtt = prompt(piece).filter(|rtt| !alone || !is_delayed(before, (piece.sent, *rtt)));
+        before = rtt.map(|rtt| (piece.sent, rtt)).or(before);
+        let waited = rtt.map(|rtt| rtt.saturating_sub(shortest).as_secs_f64());
         offered.push(Offered { at: since(piece.sent), bytes, passed: !piece.lost(), waited });
         if piece.resent > 0 && piece.arrived() {
             offered.push(Offered { at: since(piece.resent_at), bytes, passed: true, waited: None });
@@ -41,6 +47,30 @@ pub(crate) fn offered(trace: &PacketTrace) -> Vec<Offered> {
     // Packets of one instant are in the order of the data.
     offered.sort_by(|a, b| a.at.total_cmp(&b.at));
     offered
+}
+
+/// Pieces that are all that an acknowledgement newly reports.
+fn reported_alone(trace: &PacketTrace) -> Vec<bool> {
+    let mut alone = vec![false; trace.pieces.len()];
+    for (first, last) in trace.acks.iter().filter_map(|ack| ack.pieces) {
+        if first == last {
+            alone[last as usize] = true;
+        }
+    }
+    alone
+}
+
+/// Whether a receiver that waited for a second packet explains the round trip of one that is reported alone: no queue grows so much since
+/// the packet before. Each has the time at which it was sent, and its round trip.
+fn is_delayed(before: Option<(Nanos, Nanos)>, (sent, rtt): (Nanos, Nanos)) -> bool {
+    /// Half of the shortest time that Linux waits (`TCP_DELACK_MIN`).
+    const WAIT: Nanos = Nanos::from_millis(20);
+    /// Times the bottleneck's rate at which others fill a queue.
+    const FILLED: u64 = 10;
+    before.is_some_and(|(earlier, shorter)| {
+        let grown = FILLED.saturating_mul(sent.saturating_sub(earlier).0);
+        rtt.saturating_sub(shorter).0 > WAIT.0.saturating_add(grown)
+    })
 }
 
 /// Numbers of the transmissions that were lost, ascending, among all packets of data, from 1. A packet that was sent once and never arrived
@@ -59,6 +89,32 @@ mod tests {
 
     use crate::Source;
     use crate::simulated::{Simulated, SimulatedPacket};
+
+    #[test]
+    fn an_acknowledgement_that_waited_for_a_second_packet_shows_no_queue() {
+        let data = |us: u64, number: u64| {
+            let packet = SimulatedPacket::Data { start: 1000 * number, len: 1000, carried: 1000 };
+            (Nanos::from_micros(us), packet)
+        };
+        let ack = |us: u64, number: u64| {
+            (Nanos::from_micros(us), SimulatedPacket::Ack { ack: 1000 * number, blocks: [(0, 0); 4] })
+        };
+        let waits = |packets: Vec<(Nanos, SimulatedPacket)>| -> Vec<Option<f64>> {
+            let seen = Simulated::new(Source::Segments, 1000, 52, packets);
+            seen.offered().iter().map(|one| one.waited.map(|waited| (waited * 1e3).round())).collect()
+        };
+        // Three packets at once, 1 ms each at the bottleneck. The third is acknowledged 40 ms late.
+        let burst = [data(0, 0), data(10, 1), data(20, 2)];
+        assert_eq!(waits([&burst[..], &[ack(52_000, 2), ack(93_000, 3)]].concat()), [None, Some(0.0), None]);
+        // It is acknowledged alone, 1 ms later than the second.
+        assert_eq!(
+            waits([&burst[..], &[ack(52_000, 2), ack(53_000, 3)]].concat()),
+            [None, Some(0.0), Some(1.0)]
+        );
+        // 100 ms after the burst others may have filled the queue.
+        let later = [ack(52_000, 2), ack(53_000, 3), data(100_000, 3), ack(192_000, 4)];
+        assert_eq!(waits([&burst[..], &later].concat()), [None, Some(0.0), Some(1.0), Some(40.0)]);
+    }
 
     #[test]
     fn a_lost_packet_has_the_number_of_its_transmission() {

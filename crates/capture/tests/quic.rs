@@ -332,13 +332,13 @@ fn what_is_no_usable_log_has_one_error() {
     let error = message(&without);
     assert!(error.contains("400 packets of the log have no size or number and are left out"), "{error}");
     let network = sequence("").replace(r#""type":"server""#, r#""type":"network""#);
-    assert!(message(&network).contains("1 traces of the log are of the network between the ends"));
+    assert!(message(&network).contains("1 trace of the log is of the network between the ends"));
     let of = |protocols: &str| {
         let common = format!(r#","common_fields":{{"protocol_types":[{protocols}]}},"vantage_point""#);
         sequence("").replacen(r#""vantage_point""#, &common[1..], 1)
     };
     assert!(message(&of(r#""TCP""#)).contains(
-        "1 traces of the log are of TCP by their protocol_types and are left out; expected a qlog of QUIC, or a capture"
+        "1 trace of the log is of TCP by protocol_types and is left out; expected a qlog of QUIC, or a capture"
     ));
     check(&read(&of(r#""HTTP3","QUIC""#)).unwrap(), Source::Qlog);
 }

@@ -261,9 +261,10 @@ impl Explanation {
         self.paths.iter().map(|path| path.weight * path.loss.map_or(0.0, one)).sum()
     }
 
-    /// Quantiles 2.5, 50 and 97.5 % of a value over the paths that have it; `None` if less than half of the weight does.
+    /// Quantiles 2.5, 50 and 97.5 % of a value over the paths that have it and whose value the capture shows; `None` if less than half of
+    /// the weight does.
     pub fn value(&self, value: Value) -> Option<[f64; 3]> {
-        let having = self.paths.iter().filter_map(|path| Some((path.value(value)?, path.weight)));
+        let having = self.paths.iter().filter_map(|path| Some((path.seen(value)?, path.weight)));
         let mut having: Vec<(f64, f64)> = having.collect();
         if having.iter().map(|(_, weight)| weight).sum::<f64>() < 0.5 {
             return None;
@@ -326,6 +327,7 @@ mod tests {
         let path = |&(weight, buffer, loss): &(f64, f64, Option<RandomLoss>)| Weighed {
             kind: PathKind::DropTail,
             values: vec![10e6, 0.05, buffer],
+            idle: false,
             lanes: None,
             loss,
             schemes: [0; MOST],
@@ -353,5 +355,19 @@ mod tests {
         assert_eq!(found.rank(Value::Buffer, 30.0), Some(0.8));
         assert_eq!(found.rank(Value::Loss, 0.0), Some(0.5));
         assert_eq!(found.rank(Value::Rate, 9e6), Some(0.0));
+    }
+
+    #[test]
+    fn a_policer_that_dropped_nothing_shows_no_rate() {
+        let with = |plain: f64, idle: bool| {
+            let mut found = explanation(&[(plain, 20.0, None), (1.0 - plain, 0.0, None)]);
+            let other = &mut found.paths[1];
+            (other.kind, other.values, other.idle) = (PathKind::Policer, vec![40e6, 0.05, 2e6, 60e3], idle);
+            found
+        };
+        assert_eq!(with(0.9, false).value(Value::Rate), Some([2e6, 10e6, 10e6]));
+        assert_eq!(with(0.9, true).value(Value::Rate), Some([10e6; 3]));
+        assert_eq!(with(0.4, true).value(Value::Rate), None);
+        assert_eq!(with(0.4, true).value(Value::Rtt), Some([0.05; 3]));
     }
 }

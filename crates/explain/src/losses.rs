@@ -29,6 +29,9 @@ use firstflight_hosts::parallel::map;
 #[derive(Debug)]
 pub(super) struct Fates {
     judged: Vec<(Rule, Judged)>,
+    queued: Queued,
+    /// Bits of a packet.
+    packet: f64,
     /// Whether the user knows the random loss.
     given: bool,
 }
@@ -105,7 +108,8 @@ impl Fates {
             }
             Rule::Run => unreachable!("it is not judged"),
         });
-        Self { judged: rules.into_iter().zip(judged).collect(), given: anchors.given.loss.is_some() }
+        let judged = rules.into_iter().zip(judged).collect();
+        Self { judged, queued, packet: anchors.packet, given: anchors.given.loss.is_some() }
     }
 
     /// Judgement of a rule. Where only a run shows what is dropped, a full buffer stands for it.
@@ -127,21 +131,19 @@ impl Fates {
 
     /// Logarithm of the share of the rule's values that a path of these values can have.
     pub(super) fn admitted(&self, kind: PathKind, timed: &[f64]) -> f64 {
-        match kind.model().rule() {
-            Rule::Policer => {
-                let own = self.judged(Rule::Policer).rules.iter().filter(|one| admits(kind, timed, one));
-                libm::log(own.map(|one| one.weight).sum())
-            }
-            _ => 0.0,
+        if !kind.model().is_tied() {
+            return 0.0;
         }
+        let own = self.judged(kind.model().rule()).rules.iter().filter(|one| admits(kind, timed, one));
+        libm::log(own.map(|one| one.weight).sum())
     }
 
-    /// Values of the rule of a kind that a path of these values can have. Only the rate of a bucket depends on them: the line is faster.
+    /// Values of the rule of a kind that a path of these values can have.
     fn possible(&self, kind: PathKind, timed: &[f64]) -> Cow<'_, [Ruled]> {
         let rules = &self.judged(kind.model().rule()).rules[..];
-        match kind.model().rule() {
-            Rule::Policer => rules.iter().filter(|one| admits(kind, timed, one)).cloned().collect(),
-            _ => rules.into(),
+        match kind.model().is_tied() {
+            true => rules.iter().filter(|one| admits(kind, timed, one)).cloned().collect(),
+            false => rules.into(),
         }
     }
 
@@ -176,10 +178,14 @@ impl Fates {
         for _ in 0..copies {
             let place = libm::fmod(0.5 + GOLDEN * settled.len() as f64, 1.0);
             let Ruled { values, loss, .. } = &rules[drawn(&weights, place * sum)];
+            let idle = match (kind.model().rule(), &values[..]) {
+                (Rule::Policer, [rate, depth]) => !self.queued.policed([*rate, *depth], self.packet),
+                _ => false,
+            };
             let values = [&path.values[..], if runs { &[] } else { values }].concat();
             let loss = loss.filter(|_| !runs || self.given);
             let weight = path.weight * share / copies as f64;
-            settled.push(Weighed { kind, values, loss, weight, ..path.clone() });
+            settled.push(Weighed { kind, values, idle, loss, weight, ..path.clone() });
         }
     }
 }

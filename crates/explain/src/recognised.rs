@@ -55,7 +55,8 @@ impl Made<'_> {
         let &Self { kind, values, beside: (lanes, loss), scheme, bytes, late, seed } = self;
         let sender = Candidate::parse(scheme).expect("a scheme");
         let (values, schemes) = (values.to_vec(), Schemes::default());
-        let path = Weighed { kind, values, lanes, loss, schemes, weight: 1.0, misfit: 0.0, times: 0.0 };
+        let path =
+            Weighed { kind, values, idle: false, lanes, loss, schemes, weight: 1.0, misfit: 0.0, times: 0.0 };
         let scenario = path.scenario(&base(bytes), Some(late), seed);
         let transfer = Transfer { bytes, acked: bytes, source: Source::Segments, longest: limits::RUN };
         let seen = run(&Simulator, scenario, &sender, &transfer, seed).expect("the transfer ran");
@@ -154,7 +155,7 @@ fn a_token_bucket() {
 
 #[test]
 fn thinned_acknowledgements() {
-    // One acknowledgement of four arrives.
+    // One acknowledgement of four packets arrives.
     recognised(
         PathKind::ThinnedReturn,
         &[12e6, 0.04, 4.0, 150.0],

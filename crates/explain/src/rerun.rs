@@ -142,8 +142,17 @@ mod tests {
                     let loss = (number == 1).then_some(RandomLoss { probability: 0.03, burst: 2.0 });
                     let (values, lanes) = (values.to_vec(), reorders.then_some([0.03, 4e-3]));
                     let schemes = Schemes::default();
-                    let path =
-                        Weighed { kind, values, lanes, loss, schemes, weight: 1.0, misfit: 0.0, times: 0.0 };
+                    let path = Weighed {
+                        kind,
+                        values,
+                        idle: false,
+                        lanes,
+                        loss,
+                        schemes,
+                        weight: 1.0,
+                        misfit: 0.0,
+                        times: 0.0,
+                    };
                     let mut scenario = path.scenario(&base, Some(Nanos::ZERO), seed);
                     scenario.flows[0].scheme = SchemeSpec::parse(scheme).expect("a scheme");
                     for (acked, longest) in [(400_000, 60_000), (250_000, 60_000), (400_000, 150)] {

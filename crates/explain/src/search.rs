@@ -451,6 +451,7 @@ impl Search<'_> {
                 weighed: Weighed {
                     kind: population.kind,
                     values: population.values(&candidate.place),
+                    idle: false,
                     lanes: population.lanes(&candidate.place),
                     loss: None,
                     schemes: candidate.schemes,

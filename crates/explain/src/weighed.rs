@@ -15,6 +15,8 @@ pub(super) struct Weighed {
     pub(super) kind: PathKind,
     /// Values of the kind: those that the times show and, behind the search, those of its rule.
     pub(super) values: Vec<f64>,
+    /// Whether it has a policer that dropped no packet of the capture, so that the capture does not show the policer's rate.
+    pub(super) idle: bool,
     /// Share of the packets on the slower lane, and its delay, if packets overtake each other.
     pub(super) lanes: Option<Pair>,
     /// Random loss, if there is any.
@@ -34,6 +36,11 @@ impl Weighed {
             Value::Loss => Some(self.loss.map_or(0.0, |loss| loss.probability)),
             _ => self.kind.model().value(value, &self.values),
         }
+    }
+
+    /// The same; `None` also if the capture does not show it.
+    pub(super) fn seen(&self, value: Value) -> Option<f64> {
+        self.value(value).filter(|_| value != Value::Rate || !self.idle)
     }
 
     /// Lanes on which packets overtake each other, if they do.

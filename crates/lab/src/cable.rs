@@ -16,6 +16,7 @@ use firstflight_sim::config::Network as Config;
 
 use crate::clock::Clock;
 use crate::emulator::realtime::{Emulated, Observer, Way, emulate};
+use crate::header::Header;
 use crate::need::Need;
 use crate::netns::Netns;
 use crate::traffic::Start;
@@ -308,7 +309,8 @@ impl Observer for Signs {
         let header = Ipv4HeaderSlice::from_slice(packet).ok()?;
         let to_far = self.far.contains(&header.destination_addr());
         let (path, ecn_capable) = (u32::from(!to_far), header.ecn().value() != 0);
-        let mut way = Way { path, ecn_capable, data_of: None };
+        let ack = Header::read(packet).and_then(|header| header.acknowledgement());
+        let mut way = Way { path, ecn_capable, data_of: None, ack };
         let mut note = Note { place: None, asks: None };
         if let (Some(passed), Some((far_port, bytes))) = (&mut self.passed, payload(&header, packet, to_far))
         {

@@ -1,6 +1,7 @@
 //! Headers of packets.
 
 use etherparse::{Ipv4Header, Ipv4Slice, TcpOptionElement, TcpSlice};
+use firstflight_net::queue::dequeue::Ack;
 
 /// The fields of a TCP segment that the emulator needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub(crate) struct Header {
     /// Acknowledgment number; `None` without the ACK flag.
     pub(crate) ack: Option<u32>,
     pub(crate) syn: bool,
+    /// Whether it ends a direction, by FIN or RST.
+    pub(crate) closes: bool,
     /// Payload bytes.
     pub(crate) length: u32,
     /// Whether a queue may mark the packet.
@@ -44,6 +47,7 @@ impl Header {
             seq: tcp.sequence_number(),
             ack: tcp.ack().then(|| tcp.acknowledgment_number()),
             syn: tcp.syn(),
+            closes: tcp.fin() || tcp.rst(),
             length: tcp.payload().len() as u32,
             ecn_capable: ip.header().ecn().value() != 0,
             push: tcp.psh(),
@@ -63,6 +67,13 @@ impl Header {
             }
         }
         Some(header)
+    }
+
+    /// The acknowledgement that the packet is, if it is nothing else.
+    pub(crate) fn acknowledgement(&self) -> Option<Ack> {
+        let has_more = self.syn || self.closes || self.length > 0;
+        let is_plain = !self.echoes_mark && !self.reduced && self.sack[0] == (0, 0);
+        self.ack.filter(|_| !has_more).map(|number| Ack { number, is_plain })
     }
 }
 
@@ -92,6 +103,15 @@ mod tests {
         assert_eq!((header.from, header.to, header.seq, header.ack), (4000, 10_000, 7, Some(9)));
         assert_eq!((header.syn, header.length, header.ecn_capable), (false, 30, false));
         assert_eq!(Header::read(&packet[..30]), None);
+        assert_eq!(header.acknowledgement(), None);
+        let of = |segment: Segment| {
+            Header::read(&segment.packet(at(4000), at(10_000))).expect("TCP").acknowledgement()
+        };
+        let bare = Segment { length: 0, ..segment.clone() };
+        assert_eq!(of(bare.clone()), Some(Ack { number: 9, is_plain: true }));
+        let blocks = Segment { sack: vec![(20, 30)], ..bare.clone() };
+        assert_eq!(of(blocks), Some(Ack { number: 9, is_plain: false }));
+        assert_eq!(of(Segment { flags: Flags { syn: true, ..ack }, ..bare }), None);
     }
 
     #[test]

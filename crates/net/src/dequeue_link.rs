@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn packet(at: u64, load: u32) -> Item<u32> {
-        Item { at, size: 1000, flow: 0, data_of: None, ecn_capable: false, droppable: false, load }
+        Item { at, size: 1000, flow: 0, data_of: None, ack: None, ecn_capable: false, droppable: false, load }
     }
 
     fn dequeue_link(line: Link, limit: u32) -> DequeueLink<u32> {

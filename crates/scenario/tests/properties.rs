@@ -81,6 +81,7 @@ fn queue() -> impl Strategy<Value = Queue> {
     prop_oneof![
         Just(Queue::DropTail),
         Just(Queue::Priority(())),
+        Just(Queue::AckFilter(())),
         (1_u64..1 << 40, 1_u64..1 << 40, any::<bool>(), 1_u64..100_000, 1_u32..65_536).prop_map(
             |(target, interval, ecn, quantum, flows)| {
                 let codel = Codel { target: Nanos(target), interval: Nanos(interval), ecn };

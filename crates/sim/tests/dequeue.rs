@@ -2,6 +2,7 @@
 //! the same result as drop-tail.
 
 use crate::common::{Case, MS, line_of_routers, network, run};
+use firstflight_contract::Rate;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
@@ -174,4 +175,39 @@ fn codel_keeps_a_deep_buffer_nearly_empty() {
     // RFC 8289 section 4: the standing queue is about the target, 5 ms; a buffer of 500 packets holds 400 ms.
     assert!(mean_wait(codel(false)) < 10.0);
     assert!(mean_wait(QueueConfig::Packets(500)) > 100.0);
+}
+
+#[test]
+fn a_slow_return_path_that_keeps_the_newest_acknowledgement_carries_the_whole_rate() {
+    // Packets of 1000 bytes at 10 Mbit/s are 1250 in a second. 312.5 ACKs of 40 bytes fit into 100 kbit/s: one for four packets.
+    let delivered = |queue, recovery| {
+        let case = Case { recovery, ssthresh: Some(250), buffer: 300, seconds: 12, ..Case::default() };
+        let mut net = network(&case);
+        (net.links[1].rate, net.links[1].queue) = (Rate(100_000), queue);
+        let outcome = run(&net);
+        let flow = &outcome.flows[0];
+        (flow.delivered_at[11] - flow.delivered_at[5], outcome.links[1].stats.drops)
+    };
+    let room = Room::Packets(10_000);
+    for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Rack { sack: true }] {
+        // Every ACK of a drop-tail queue arrives, and each reports one packet.
+        let (slow, drops) = delivered(QueueConfig::Packets(10_000), recovery);
+        assert!((1860..=1876).contains(&slow) && drops == 0, "{slow} {drops}");
+        let (fast, drops) = delivered(QueueConfig::AckFilter(room), recovery);
+        assert!((7490..=7510).contains(&fast), "{fast}");
+        // Three of four ACKs are dropped.
+        assert!(drops > 5000, "{drops}");
+    }
+}
+
+#[test]
+fn a_return_path_that_filters_none_is_drop_tail() {
+    // One flow's ACKs leave before the next one comes; acknowledgements of QUIC cannot be read.
+    let case = Case { buffer: 30, every: 2, seconds: 8, ..Case::default() };
+    let plain = network(&case);
+    let mut net = plain.clone();
+    net.links[1].queue = QueueConfig::AckFilter(Room::Packets(case.buffer));
+    let (outcome, expected) = (run(&net), run(&plain));
+    assert_eq!(outcome.flows, expected.flows);
+    assert_eq!(outcome.links[1].stats.drops, 0);
 }

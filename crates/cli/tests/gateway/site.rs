@@ -215,7 +215,10 @@ fn windows_rebuilt_on_an_interface_are_those_of_the_kernels_senders() {
         println!("{kernel:?}; rebuilt {} segments, least round trip {} ns", report.cwnd, report.min_rtt.0);
     }
     if validity.lateness_p99_ms > 0.5 {
-        return println!("not judged here: this machine is too busy for packets in real time");
+        let late = validity.lateness_p99_ms;
+        return firstflight_skip::skip(format_args!(
+            "accuracy: packets were late by {late} ms, 0.5 are allowed"
+        ));
     }
     for (kernel, report) in kernels.iter().zip(&reports) {
         let rebuilt = f64::from(report.cwnd);

@@ -4,7 +4,7 @@ use firstflight_contract::Nanos;
 use firstflight_scenario::{LinkTrace, Schedule};
 
 use super::draft::{Base, Draft, packets, trace};
-use super::{Opening, Path, near, ruled, uniform};
+use super::{OPEN, Opening, Path, near, ruled, uniform};
 use crate::anchors::Anchors;
 use crate::range::{Range, whole};
 use crate::scale::Scale;
@@ -28,6 +28,7 @@ impl Path for Aggregating<f64> {
     type Ranges = Aggregating<Range>;
 
     const LABELS: &'static [&'static str] = &["aggregating"];
+    const IS_TIED: bool = true;
 
     fn prior(scale: &Scale) -> Self::Ranges {
         Aggregating {
@@ -46,6 +47,13 @@ impl Path for Aggregating<f64> {
             buffer: ruled(),
             period: Range::new(periods.0, periods.1).around(anchors.period_guess()),
         }
+    }
+
+    /// Packets that leave together have waited together, where the rule is not open.
+    fn is_valid(&self) -> bool {
+        /// Bits of a full packet.
+        const FULL: f64 = 12_000.0;
+        self.buffer <= OPEN || self.buffer >= self.rate * self.period / FULL
     }
 
     fn draft(&self, base: &Base<'_>) -> Draft {

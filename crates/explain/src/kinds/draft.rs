@@ -26,6 +26,11 @@ impl Base<'_> {
         f64::from(self.scenario.packet.size)
     }
 
+    /// Size of an acknowledgement, bytes.
+    pub(super) fn ack(&self) -> f64 {
+        f64::from(self.scenario.packet.ack(self.scenario.flows[0].profile))
+    }
+
     /// Draws of the state in which the transfer finds the path.
     pub(super) fn start(&self) -> Stream {
         Stream::named(self.seed, "start")

@@ -190,6 +190,9 @@ trait Path: Parameters<f64> + 'static {
     /// Whether runs on the same path, with the same packets lost, differ.
     const IS_RANDOM: bool = false;
 
+    /// Whether the values of its rule have bounds that depend on the others.
+    const IS_TIED: bool = false;
+
     /// Whether the capture can show a difference from a plain queue. A handful of packets shows no kind: such a kind is a risk, and no explanation.
     fn shows(anchors: &Anchors) -> bool {
         anchors.packets >= FEW
@@ -281,6 +284,9 @@ pub(crate) trait Model: Sync {
     /// Whether runs on the same path differ.
     fn is_random(&self) -> bool;
 
+    /// Whether the values of its rule have bounds that depend on the others.
+    fn is_tied(&self) -> bool;
+
     /// Whether the capture can show a difference from a plain queue.
     fn shows(&self, anchors: &Anchors) -> bool;
 
@@ -324,6 +330,10 @@ impl<P: Path> Model for Of<P> {
 
     fn is_random(&self) -> bool {
         P::IS_RANDOM
+    }
+
+    fn is_tied(&self) -> bool {
+        P::IS_TIED
     }
 
     fn shows(&self, anchors: &Anchors) -> bool {

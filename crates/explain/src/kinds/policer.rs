@@ -30,6 +30,7 @@ impl Path for Policer<f64> {
 
     const LABELS: &'static [&'static str] = &["policer"];
     const RULE: Rule = Rule::Policer;
+    const IS_TIED: bool = true;
 
     fn prior(scale: &Scale) -> Self::Ranges {
         Policer {

@@ -1,34 +1,42 @@
-//! Return path that drops acknowledgements, or merges them.
+//! Slow return path that keeps the newest acknowledgement.
 
-use super::draft::{Base, Draft, packets};
-use super::{FEW, Path, near, ruled, used_up};
+use firstflight_scenario::Queue;
+
+use super::draft::{Base, Draft, packets, rate};
+use super::{FEW, Opening, Path, near, ruled, used_up};
 use crate::anchors::Anchors;
 use crate::range::Range;
 use crate::scale::Scale;
 
-/// Acknowledgements of which one arrives. Of more a transfer could lose all that its window has, and wait for timers.
-const ONE_OF: (f64, f64) = (1.1, 4.0);
+/// Packets that one acknowledgement reports. Receivers report up to two by themselves.
+const EACH: (f64, f64) = (1.5, 50.0);
 
 parameters! {
-    /// Return path that drops acknowledgements, or merges them.
+    /// Slow return path that keeps the newest acknowledgement.
     ThinnedReturn {
         /// Rate, bit/s.
         rate,
         /// Two-way propagation, seconds.
         rtt,
-        /// Acknowledgements of which one arrives.
-        one_of,
+        /// Packets that one acknowledgement reports while packets arrive at the path's rate.
+        each,
         /// Packets that can wait.
         buffer,
     }
     shows { rate: rate, rtt: rtt, buffer: buffer }
 }
 
+impl ThinnedReturn<f64> {
+    /// Rate of the return path, bit/s, for packets and acknowledgements of these sizes.
+    fn back(&self, ack: f64, packet: f64) -> f64 {
+        self.rate * ack / packet / self.each
+    }
+}
+
 impl Path for ThinnedReturn<f64> {
     type Ranges = ThinnedReturn<Range>;
 
     const LABELS: &'static [&'static str] = &["limited-return-path"];
-    const IS_RANDOM: bool = true;
 
     fn shows(anchors: &Anchors) -> bool {
         /// Share of acknowledgements of three packets or more, which no receiver sends that gets each packet by itself.
@@ -41,7 +49,7 @@ impl Path for ThinnedReturn<f64> {
             rate: scale.rate(),
             rtt: scale.rtt(),
             buffer: scale.buffer(),
-            one_of: Range::new(ONE_OF.0, ONE_OF.1),
+            each: Range::new(EACH.0, EACH.1),
         }
     }
 
@@ -50,14 +58,19 @@ impl Path for ThinnedReturn<f64> {
             rate: used_up(anchors),
             rtt: near(anchors),
             buffer: ruled(),
-            one_of: Range::new(ONE_OF.0, ONE_OF.1),
+            each: Range::new(EACH.0, EACH.1),
         }
     }
 
-    /// The next acknowledgement reports what the lost ones reported.
-    fn draft(&self, _: &Base<'_>) -> Draft {
+    fn draft(&self, base: &Base<'_>) -> Draft {
         let mut draft = Draft::new(self.rate, self.rtt, packets(self.buffer));
-        draft.back.loss = 1.0 - 1.0 / self.one_of.max(1.0);
+        draft.back.rate = rate(self.back(base.ack(), base.packet()));
+        draft.back.queue = Queue::AckFilter(());
         draft
+    }
+
+    fn first_round_trip(&self, opening: &Opening<'_>) -> (f64, f64) {
+        let back = self.back(opening.anchors.ack, opening.anchors.packet);
+        (opening.forward(self.rate) + opening.back(back), 0.0)
     }
 }

@@ -159,6 +159,7 @@ fn given_values_are_those_of_every_path() {
         let path = Weighed {
             kind,
             values: timed.to_vec(),
+            idle: false,
             lanes: None,
             loss: None,
             schemes: Default::default(),

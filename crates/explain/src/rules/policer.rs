@@ -37,8 +37,22 @@ impl Queued {
             rounds: 8,
             stream: ("losses by a policer", seed),
         };
-        let tokens = |[rate, depth]: [f64; 2]| [rate * self.packet / packet, depth * 8.0 / packet];
-        space.judged(losses, |values| losses.weigh(&self.fates(|| by_bucket(tokens(values)))))
+        space.judged(losses, |values| losses.weigh(&self.fates(|| by_bucket(self.tokens(values, packet)))))
+    }
+
+    /// Whether a bucket, of packets that have `packet` bits, dropped some of the packets that were lost.
+    pub(crate) fn policed(&self, bucket: [f64; 2], packet: f64) -> bool {
+        let dropped = |connection: &Vec<Packet>| {
+            let mut rule = by_bucket(self.tokens(bucket, packet));
+            let each = connection.iter().map(|packet| (packet.lost, rule(packet)));
+            each.filter(|(lost, _)| *lost).map(|(_, drop)| drop).sum::<f64>()
+        };
+        self.connections.iter().map(dropped).sum::<f64>() > 0.5
+    }
+
+    /// Packets in the time of a packet, and packets in a full bucket.
+    fn tokens(&self, [rate, depth]: [f64; 2], packet: f64) -> [f64; 2] {
+        [rate * self.packet / packet, depth * 8.0 / packet]
     }
 }
 
@@ -82,6 +96,7 @@ mod tests {
         let losses = Losses::new(queued.lost(), false, None);
         let ranges = [Range::new(1e6, 200e6), Range::new(3e3, 4e6)];
         let judged = |start, seed| queued.policer(ranges, 12e3, Some(start), &losses, seed);
+        assert!(queued.policed([10e6, 30e3], 12e3) && !queued.policed([100e6, 3e6], 12e3));
         let exact = judged([10e6, 30e3], 1);
         // Estimates that are off by 1 and 10 % lead to the same peak.
         for seed in 1..4 {

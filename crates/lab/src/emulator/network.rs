@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use firstflight_net::dequeue_link::{Departure, DequeueLink};
 use firstflight_net::link::{Link, Passage};
-use firstflight_net::queue::dequeue::Item;
+use firstflight_net::queue::dequeue::{Ack, Item};
 use firstflight_net::router::Header;
 use firstflight_sim::config::{LinkConfig, Network as Config};
 use firstflight_sim::hop::{self, Source};
@@ -26,6 +26,8 @@ pub(crate) struct Entry<T> {
     pub(crate) ecn_capable: bool,
     /// Number of the connection whose data it carries, if it carries data.
     pub(crate) data_of: Option<u32>,
+    /// Acknowledgement of TCP without data.
+    pub(crate) ack: Option<Ack>,
     /// The packet, or the owner's reference to it.
     pub(crate) load: T,
 }
@@ -50,6 +52,7 @@ struct Travel<T> {
     size: u32,
     ecn_capable: bool,
     data_of: Option<u32>,
+    ack: Option<Ack>,
     marked: bool,
     load: Option<T>,
 }
@@ -166,8 +169,9 @@ impl<T: Copy> Network<T> {
 
     /// A packet enters at `at`, which must not precede the time of the last [`Network::advance`].
     pub(crate) fn enter(&mut self, at: u64, entry: Entry<T>) {
-        let Entry { path, size, ecn_capable, data_of, load } = entry;
-        let travel = Travel { path, hop: 0, size, ecn_capable, data_of, marked: false, load: Some(load) };
+        let Entry { path, size, ecn_capable, data_of, ack, load } = entry;
+        let travel =
+            Travel { path, hop: 0, size, ecn_capable, data_of, ack, marked: false, load: Some(load) };
         self.schedule(at, What::Arrive(travel));
     }
 
@@ -230,8 +234,16 @@ impl<T: Copy> Network<T> {
         if let Some(next) = self.sources[source].after(at) {
             self.schedule(next, What::Send(source));
         }
-        let travel =
-            Travel { path, hop: 0, size, ecn_capable: false, data_of: None, marked: false, load: None };
+        let travel = Travel {
+            path,
+            hop: 0,
+            size,
+            ecn_capable: false,
+            data_of: None,
+            ack: None,
+            marked: false,
+            load: None,
+        };
         self.schedule(at, What::Arrive(travel));
     }
 
@@ -247,8 +259,8 @@ impl<T: Copy> Network<T> {
                 self.leaves(at, travel, passage);
             }
             Hop::AtDequeue { link, .. } => {
-                let Travel { size, ecn_capable, data_of, .. } = travel;
-                let item = Item { at, size, flow, data_of, ecn_capable, droppable: false, load: travel };
+                let Travel { size, ecn_capable, data_of, ack, .. } = travel;
+                let item = Item { at, size, flow, data_of, ack, ecn_capable, droppable: false, load: travel };
                 let offer = link.offer(item);
                 if !offer.taken {
                     self.dropped.extend(travel.load.map(|load| (at, load)));
@@ -380,8 +392,10 @@ mod tests {
         );
         let mut network = Network::new(&config);
         for load in 0..4 {
-            network
-                .enter(1_000_000, Entry { path: 0, size: 1500, ecn_capable: false, data_of: Some(0), load });
+            network.enter(
+                1_000_000,
+                Entry { path: 0, size: 1500, ecn_capable: false, data_of: Some(0), ack: None, load },
+            );
         }
         // One way of 22 ms, 10 of them on the bottleneck and 6 on each access link. 1500 bytes take 0.12 ms on an access
         // link and 1.2 ms on the bottleneck, where the first packet is in transmission from 7.12 ms, the second waits, and
@@ -414,7 +428,8 @@ mod tests {
         let fates = |ecn_capable| {
             let mut network = Network::new(&config);
             (0..400).for_each(|load| {
-                network.enter(0, Entry { path: 0, size: 1500, ecn_capable, data_of: Some(0), load })
+                network
+                    .enter(0, Entry { path: 0, size: 1500, ecn_capable, data_of: Some(0), ack: None, load })
             });
             let fates = core::iter::from_fn(|| network.advance(u64::MAX)).map(|(_, _, fate)| fate);
             let (mut marked, mut lost) = (0, 0);

@@ -6,6 +6,7 @@
 use std::io;
 use std::time::Duration;
 
+use firstflight_net::queue::dequeue::Ack;
 use firstflight_results::Validity;
 use firstflight_sim::config::Network as Config;
 use firstflight_sim::outcome::LinkOutcome;
@@ -35,6 +36,8 @@ pub(crate) struct Way {
     pub(crate) ecn_capable: bool,
     /// Number of the connection whose data it carries, if it carries data.
     pub(crate) data_of: Option<u32>,
+    /// Acknowledgement of TCP without data.
+    pub(crate) ack: Option<Ack>,
 }
 
 /// An observer of the packets of a run, which knows their ways. Times are nanoseconds since the start of the run.
@@ -124,7 +127,7 @@ pub(crate) fn emulate<O: Observer>(
                     *length = read;
                     observer.came(at, &bytes[..read])
                 });
-                let Some((Way { path, ecn_capable, data_of }, note)) = way else {
+                let Some((Way { path, ecn_capable, data_of, ack }, note)) = way else {
                     buffers.free.push(buffer);
                     if read.is_none() {
                         break;
@@ -132,7 +135,7 @@ pub(crate) fn emulate<O: Observer>(
                     continue;
                 };
                 let load = Load { buffer, to: 1 - side as u8, note };
-                network.enter(at, Entry { path, size: *length as u32, ecn_capable, data_of, load });
+                network.enter(at, Entry { path, size: *length as u32, ecn_capable, data_of, ack, load });
             }
         }
         let now = clock.now().min(config.end.0);

@@ -164,7 +164,7 @@ fn exchange(built: &Built, flows: &mut [Flow], network: &mut Network<u32>) -> Re
                 let ecn_capable = datagram.ecn.is_some();
                 let data_of = is_data.then_some(number as u32);
                 let load = post.put(Letter { flow: number, side, left_at: now, datagram });
-                network.enter(now, Entry { path, size, ecn_capable, data_of, load });
+                network.enter(now, Entry { path, size, ecn_capable, data_of, ack: None, load });
             }
         }
     }

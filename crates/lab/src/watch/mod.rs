@@ -149,7 +149,8 @@ impl Observer for Watch {
         let path = 2 * number as u32 + u32::from(matches!(note, Note::Ack(..)));
         let is_data = matches!(note, Note::Data(..)) && header.length > 0;
         let data_of = is_data.then_some(number as u32);
-        Some((Way { path, ecn_capable: header.ecn_capable, data_of }, note))
+        let ack = header.acknowledgement();
+        Some((Way { path, ecn_capable: header.ecn_capable, data_of, ack }, note))
     }
 
     fn went(&mut self, at: u64, note: Note) {

@@ -109,8 +109,16 @@ mod tests {
 
     fn offer(queue: &mut Choke<u32>, flow: u32, load: u32) -> (bool, Vec<u32>) {
         let mut dropped = VecDeque::new();
-        let item =
-            Item { at: 1000, size: 1000, flow, data_of: None, ecn_capable: false, droppable: false, load };
+        let item = Item {
+            at: 1000,
+            size: 1000,
+            flow,
+            data_of: None,
+            ack: None,
+            ecn_capable: false,
+            droppable: false,
+            load,
+        };
         let taken = queue.enqueue(item, 2000, &mut dropped);
         (taken, dropped.iter().map(|item| item.load).collect())
     }
@@ -152,6 +160,7 @@ mod tests {
             full.waiting.push(Item {
                 at: 0,
                 data_of: None,
+                ack: None,
                 size: 1000,
                 flow: u32::from(load < 3),
                 ecn_capable: false,

@@ -242,7 +242,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn packet(at: u64, ecn_capable: bool) -> Item<()> {
-        Item { at, size: 1000, flow: 0, data_of: None, ecn_capable, droppable: false, load: () }
+        Item { at, size: 1000, flow: 0, data_of: None, ack: None, ecn_capable, droppable: false, load: () }
     }
 
     /// One packet leaves in each millisecond of `times` after `wait` milliseconds in the queue. Returns the

@@ -3,6 +3,22 @@
 
 use std::collections::VecDeque;
 
+/// Acknowledgement that a queue can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// Everything before this number is acknowledged. Numbers of a flow start again behind the last one.
+    pub number: u32,
+    /// Whether it reports nothing else: no SACK block and no mark.
+    pub is_plain: bool,
+}
+
+impl Ack {
+    /// Whether it acknowledges more than another one of its flow.
+    pub fn exceeds(self, other: Self) -> bool {
+        (self.number.wrapping_sub(other.number) as i32) > 0
+    }
+}
+
 /// A waiting packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<T> {
@@ -14,6 +30,8 @@ pub struct Item<T> {
     pub flow: u32,
     /// Number of the connection whose data it carries, if it carries data.
     pub data_of: Option<u32>,
+    /// Acknowledgement of TCP without data; `None` for all other packets.
+    pub ack: Option<Ack>,
     /// Whether the packet may be marked instead of dropped.
     pub ecn_capable: bool,
     /// Whether the sender prefers this packet to be dropped before others.

@@ -240,7 +240,7 @@ mod tests {
         FqCodelConfig { codel: CodelConfig::STANDARD, quantum: 1514, flows: 1024, room: Room::Packets(100) };
 
     fn packet(flow: u32, size: u32, load: u32) -> Item<u32> {
-        Item { at: 0, size, flow, data_of: None, ecn_capable: false, droppable: false, load }
+        Item { at: 0, size, flow, data_of: None, ack: None, ecn_capable: false, droppable: false, load }
     }
 
     fn filled(config: FqCodelConfig, packets: &[(u32, u32)]) -> (FqCodel<u32>, Vec<u32>) {

@@ -276,6 +276,7 @@ disciplines! {
         Codel(config: CodelConfig, room: Room) in codel,
         FqCodel(config: FqCodelConfig) in fq_codel,
         Priority(room: Room) in priority,
+        AckFilter(room: Room) in ack_filter,
     }
 }
 

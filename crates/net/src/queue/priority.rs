@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn packet(load: u32, size: u32, droppable: bool) -> Item<u32> {
-        Item { at: 0, size, flow: 0, data_of: None, ecn_capable: false, droppable, load }
+        Item { at: 0, size, flow: 0, data_of: None, ack: None, ecn_capable: false, droppable, load }
     }
 
     /// Offers packets numbered from 0. Returns the dropped ones in order, then the ones that leave.

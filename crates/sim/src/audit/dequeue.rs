@@ -3,7 +3,7 @@
 use super::links::{Counts, ends, finish, player};
 use super::{Event, Findings, Rule};
 use crate::config::{LinkConfig, Network, QueueConfig};
-use crate::observe::Seen;
+use crate::observe::{Kind, Seen};
 use crate::packet::DROPPABLE;
 use firstflight_net::link::Passage;
 use firstflight_net::queue::fq_codel::FqCodelConfig;
@@ -253,6 +253,14 @@ impl Replay<'_> {
         let last_droppable = self.waiting.packets.iter().rposition(|(_, own)| own.flags & DROPPABLE != 0);
         match self.config.queue {
             QueueConfig::Priority(_) => !self.fits() && last_droppable == Some(place),
+            QueueConfig::AckFilter(_) => {
+                let (_, own) = self.waiting.packets[place];
+                let is_plain = own.kind == Kind::Ack && own.flags == 0 && own.blocks[0] == (0, 0);
+                let exceeds = |(joined, new): &(u64, Seen)| {
+                    *joined == self.now && (new.kind, new.flow) == (own.kind, own.flow) && new.seq > own.seq
+                };
+                is_plain && self.waiting.packets.range(place + 1..).any(exceeds)
+            }
             QueueConfig::Choke(_) => {
                 let (_, own) = self.waiting.packets[place];
                 self.refused.is_some_and(|(at, packet)| {

@@ -2,14 +2,15 @@
 //! processed after all arrivals of the same time.
 
 use super::{Content, SYN, UDP_MARK, Wire, numbered, seen};
-use crate::config::Network;
+use crate::config::{FlowConfig, Network, QueueConfig};
 use crate::hop;
 use crate::observe::Observer;
 use crate::packet::{self, Packet};
 use crate::route::{End, Leg};
+use crate::sender::stack::Recovery;
 use firstflight_net::dequeue_link::{Departure, DequeueLink};
 use firstflight_net::link::Passage;
-use firstflight_net::queue::dequeue::Item;
+use firstflight_net::queue::dequeue::{Ack, Item};
 
 /// A waiting packet.
 #[derive(Clone, Copy)]
@@ -30,6 +31,8 @@ pub(crate) struct DequeueHop {
     armed: bool,
     /// Number of TCP flows; UDP sources are numbered after them.
     flows: u32,
+    /// Flows whose acknowledgements the queue can read: those of TCP. Empty where the queue reads none.
+    readable: Vec<bool>,
 }
 
 impl DequeueHop {
@@ -37,7 +40,19 @@ impl DequeueHop {
     pub(crate) fn new(network: &Network, number: usize, leg: u32) -> Self {
         let link = hop::dequeue_link(&network.links[number], network.seed);
         let link = link.expect("routes list the links whose queues decide at dequeue time");
-        Self { link, number, leg, armed: false, flows: network.flows.len() as u32 }
+        let is_tcp = |flow: &FlowConfig| flow.stack.recovery != Recovery::Packets;
+        let readable = match network.links[number].queue {
+            QueueConfig::AckFilter(_) => network.flows.iter().map(is_tcp).collect(),
+            _ => vec![],
+        };
+        Self { link, number, leg, armed: false, flows: network.flows.len() as u32, readable }
+    }
+
+    /// The acknowledgement that a packet is, if the queue can read it. It is not plain if it has blocks, flags, or an echo of a router.
+    fn ack(&self, leg: &Leg, content: &Content) -> Option<Ack> {
+        let is_ack = leg.ack_size > 0 && content.seq != SYN;
+        let is_readable = is_ack && self.readable.get(leg.flow as usize) == Some(&true);
+        is_readable.then(|| Ack { number: content.seq, is_plain: (content.low, content.high) == (0, 0) })
     }
 
     /// Flow number for the queue: one per direction of a connection and one per UDP source.
@@ -88,6 +103,7 @@ impl<O: Observer> Wire<'_, O> {
             size,
             flow: hop.flow(leg, &content),
             data_of: numbered(leg, &content),
+            ack: hop.ack(leg, &content),
             ecn_capable: is_data && content.low & packet::ECT != 0,
             droppable: is_data && content.low & packet::DROPPABLE != 0,
             load: Load { content, leg: leg.next },

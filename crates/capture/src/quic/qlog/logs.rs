@@ -252,16 +252,18 @@ impl<'a> Logs<'a> {
             self.beyond
         );
         say(self.beyond > 0, most);
-        let network = format!(
-            "{} traces of the log are of the network between the ends and are left out; expected that of the sender",
-            self.of_network
-        );
+        let network = traces(self.of_network, "of the network between the ends", "that of the sender");
         say(self.of_network > 0, network);
         let (count, name) = self.of_another;
-        let another = format!(
-            "{count} traces of the log are of {name} by their protocol_types and are left out; expected a qlog of QUIC, or a capture"
-        );
+        let of = format!("of {name} by protocol_types");
+        let another = traces(count, &of, "a qlog of QUIC, or a capture");
         say(count > 0, another);
         Content { connections, warnings, events }
     }
+}
+
+/// Sentence on traces of a log that are not those of a sender.
+fn traces(count: u64, of: &str, expected: &str) -> String {
+    let (noun, are) = if count == 1 { ("trace", "is") } else { ("traces", "are") };
+    format!("{count} {noun} of the log {are} {of} and {are} left out; expected {expected}")
 }

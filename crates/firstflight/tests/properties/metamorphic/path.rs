@@ -109,6 +109,7 @@ fn larger(queue: QueueConfig) -> QueueConfig {
         QueueConfig::Policer(bucket, limit) => QueueConfig::Policer(bucket, room(limit)),
         QueueConfig::Router(router, limit) => QueueConfig::Router(router, room(limit)),
         QueueConfig::Priority(limit) => QueueConfig::Priority(room(limit)),
+        QueueConfig::AckFilter(limit) => QueueConfig::AckFilter(room(limit)),
         QueueConfig::Codel(codel, limit) => QueueConfig::Codel(codel, room(limit)),
         _ => queue,
     }

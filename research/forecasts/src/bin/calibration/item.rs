@@ -92,14 +92,18 @@ pub(crate) enum Draws<'a> {
 }
 
 impl Item {
-    /// Draw of this number.
-    pub(crate) fn of(number: u64, draws: Draws<'_>) -> Result<Self, String> {
+    /// Draw of this number. Its capture is kept in a file, if there is one.
+    pub(crate) fn of(number: u64, draws: Draws<'_>, keep: Option<&Path>) -> Result<Self, String> {
         let mut stream = Stream::named(number, "calibration");
         let seed = stream.bits();
         let (path, weight) = drawn(seed, &mut stream, draws)?;
         let bytes = CAPTURED[(stream.unit() * CAPTURED.len() as f64) as usize % CAPTURED.len()];
         let control = sender(stream.unit());
-        let capture = captured(&path, control, bytes, seed)?;
+        let file = captured(&path, control, bytes, seed)?;
+        if let Some(name) = keep {
+            std::fs::write(name, &file).map_err(|error| format!("{}: {error}", name.display()))?;
+        }
+        let capture = read_from(file.as_slice(), Path::new("draw.pcapng")).map_err(|error| error.to_string());
         let seen = capture.as_ref().ok().and_then(|capture| capture.connections.first());
         let retransmits = seen.map_or(0, |one| one.observed.retransmits);
         let kind = path.labels()[0].to_owned();
@@ -124,6 +128,12 @@ impl Item {
             Err(why) => item.no_answer = Some(why),
         }
         Ok(item)
+    }
+
+    /// The heaviest kind of the answer, with its weight.
+    pub(crate) fn heaviest(&self) -> (&str, f64) {
+        let most = self.kinds.iter().max_by(|a, b| a.1.total_cmp(b.1));
+        most.map_or(("", 0.0), |(kind, weight)| (kind, *weight))
     }
 
     fn answer(&mut self, path: &PriorPath, capture: Capture, seed: u64) -> Result<(), String> {
@@ -241,16 +251,11 @@ fn on(path: &PriorPath, control: &str, bytes: u64, seed: u64) -> Result<Scenario
     Ok(scenario)
 }
 
-/// The transfer as tcpdump captures it at its sender; the reason why it cannot be read if it shows nothing.
+/// The transfer as tcpdump captures it at its sender, a file of pcapng.
 ///
 /// # Errors
 /// If the path cannot be simulated.
-fn captured(
-    path: &PriorPath,
-    control: &str,
-    bytes: u64,
-    seed: u64,
-) -> Result<Result<Capture, String>, String> {
+fn captured(path: &PriorPath, control: &str, bytes: u64, seed: u64) -> Result<Vec<u8>, String> {
     let scenario = on(path, control, bytes, seed)?;
     let observe = Observe { packets: true, until_finished: true, memory: u64::MAX, ..Observe::default() };
     let run = Simulator.run(&scenario, seed, &observe).map_err(|refusal| format!("{refusal:?}"))?;
@@ -258,7 +263,7 @@ fn captured(
     recording.flows.truncate(1);
     let mut file = vec![];
     pcapng(&recording, &mut file).map_err(|error| error.to_string())?;
-    Ok(read_from(file.as_slice(), Path::new("draw.pcapng")).map_err(|error| error.to_string()))
+    Ok(file)
 }
 
 /// Time of one transfer, seconds; `None` if it did not end.

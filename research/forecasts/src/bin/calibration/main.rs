@@ -1,7 +1,7 @@
 //! Simulation-based calibration of the forecasts from captures:
 //!
 //! ```text
-//! cargo run --release -p research-forecasts --bin calibration -- [--items N] [--kind LABEL] [--draw NUMBER] [--out FILE] [--markdown FILE]
+//! cargo run --release -p research-forecasts --bin calibration -- [--items N] [--kind LABEL] [--draw NUMBER [--capture FILE]] [--out FILE] [--markdown FILE]
 //! ```
 //!
 //! Each item is a draw: a path of the prior, a transfer on it that is captured, the answer to the capture, and further transfers on the path. Over
@@ -10,7 +10,7 @@
 //! likely kinds, and both count by the prior, so that rare kinds are measured, too.
 //!
 //! FILE of `--out` has a line of JSON for each item, and a further call goes on behind its last one: `--items` is the number of all.
-//! `--draw` prints one item. `--kind` draws paths of one kind only. `--items 0` prints the tables of a file as it is. `--markdown` writes the tables into the
+//! `--draw` prints one item, and `--capture` keeps its capture. `--kind` draws paths of one kind only. `--items 0` prints the tables of a file as it is. `--markdown` writes the tables into the
 //! generated block of a page.
 
 mod item;
@@ -33,6 +33,7 @@ struct Options {
     items: u64,
     kind: Option<String>,
     draw: Option<u64>,
+    capture: Option<PathBuf>,
     out: PathBuf,
     markdown: Option<PathBuf>,
 }
@@ -48,8 +49,14 @@ fn main() -> ExitCode {
 }
 
 fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options =
-        Options { items: 200, kind: None, draw: None, out: "out/calibration.jsonl".into(), markdown: None };
+    let mut options = Options {
+        items: 200,
+        kind: None,
+        draw: None,
+        capture: None,
+        out: "out/calibration.jsonl".into(),
+        markdown: None,
+    };
     while let Some(word) = words.next() {
         let mut value = |expected: &str| words.next().ok_or_else(|| format!("{word}: expected {expected}"));
         match word.as_str() {
@@ -65,22 +72,27 @@ fn options(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
                 );
             }
             "--kind" => options.kind = Some(value("a kind of path, as policer")?),
+            "--capture" => options.capture = Some(value("a file for the capture of --draw")?.into()),
             "--out" => options.out = value("a file of items")?.into(),
             "--markdown" => options.markdown = Some(value("a page with a generated block")?.into()),
             _ => {
                 return Err(format!(
-                    "{word}: expected --items N, --kind LABEL, --draw NUMBER, --out FILE, --markdown FILE"
+                    "{word}: expected --items N, --kind LABEL, --draw NUMBER, --capture FILE, --out FILE, --markdown FILE"
                 ));
             }
         }
     }
-    Ok(options)
+    match (&options.capture, options.draw) {
+        (Some(_), None) => Err("--capture: expected beside --draw NUMBER".into()),
+        _ => Ok(options),
+    }
 }
 
 fn calibrate(options: &Options) -> Result<(), String> {
     if let Some(number) = options.draw {
         let draws = options.kind.as_deref().map_or(Draws::Mixed, Draws::Kind);
-        let item = Item::of(number, draws).map_err(|why| format!("draw {number}: {why}"))?;
+        let item = Item::of(number, draws, options.capture.as_deref());
+        let item = item.map_err(|why| format!("draw {number}: {why}"))?;
         println!("{}", serde_json::to_string_pretty(&item).map_err(|error| error.to_string())?);
         return Ok(());
     }
@@ -92,7 +104,7 @@ fn calibrate(options: &Options) -> Result<(), String> {
     let first = items.iter().map(|item| item.number + 1).max().unwrap_or(0);
     let bar = bar(options.items.saturating_sub(first));
     for number in first..options.items {
-        let item = Item::of(number, draws).map_err(|why| format!("draw {number}: {why}"))?;
+        let item = Item::of(number, draws, None).map_err(|why| format!("draw {number}: {why}"))?;
         append(&options.out, &item)?;
         items.push(item);
         bar.inc(1);

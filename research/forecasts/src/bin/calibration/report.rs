@@ -29,18 +29,19 @@ pub(crate) fn tables(items: &[Item]) -> String {
     text.push_str("#### The heaviest kind\n\n");
     text.push_str(&heaviest(&answered));
     text.push_str("#### Ranges of 90 % by kind of path\n\n");
-    let mut kinds: Vec<&str> = answered.iter().map(|item| item.kind.as_str()).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+    let kinds = labels(&answered, |item| &item.kind);
     let of_kind = kinds.iter().map(|kind| (kind.to_string(), filtered(&answered, |item| item.kind == *kind)));
     text.push_str(&coverage("kind", of_kind));
+    text.push_str("#### Ranges of 90 % by the heaviest kind of the answer\n\n");
+    let answers = labels(&answered, |item| item.heaviest().0);
+    let of_answer =
+        answers.iter().map(|kind| (kind.to_string(), filtered(&answered, |item| item.heaviest().0 == *kind)));
+    text.push_str(&coverage("answer", of_answer));
     text.push_str("#### Ranges of 90 % by capture\n\n");
     let sizes = CAPTURED
         .iter()
         .map(|&size| (format!("{} KB", size / 1000), filtered(&answered, |item| item.bytes == size)));
-    let mut controls: Vec<&str> = answered.iter().map(|item| item.control.as_str()).collect();
-    controls.sort_unstable();
-    controls.dedup();
+    let controls = labels(&answered, |item| &item.control);
     let of_control =
         controls.iter().map(|label| (label.to_string(), filtered(&answered, |item| item.control == *label)));
     let losses = [
@@ -53,6 +54,14 @@ pub(crate) fn tables(items: &[Item]) -> String {
     text.push_str("#### Ranks\n\n");
     text.push_str(&ranks(&answered));
     text
+}
+
+/// The labels of draws, in alphabetical order.
+fn labels<'a>(items: &[&'a Item], of: impl Fn(&'a Item) -> &'a str) -> Vec<&'a str> {
+    let mut labels: Vec<&str> = items.iter().map(|item| of(item)).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    labels
 }
 
 fn filtered<'a>(items: &[&'a Item], of: impl Fn(&Item) -> bool) -> Vec<&'a Item> {
@@ -109,12 +118,8 @@ fn heaviest(items: &[&Item]) -> String {
     let mut table =
         Table::new(["draws", "number", "heaviest weight, %", "right, %", "weight of the true kind, %"]);
     let mut add = |name: String, own: Vec<&Item>| {
-        let top = |item: &Item| {
-            let most = item.kinds.iter().max_by(|a, b| a.1.total_cmp(b.1));
-            most.map_or((String::new(), 0.0), |(kind, weight)| (kind.clone(), *weight))
-        };
-        let weight = mean(&own, |item| (top(item).1, 1.0));
-        let right = mean(&own, |item| (f64::from(u8::from(top(item).0 == item.kind)), 1.0));
+        let weight = mean(&own, |item| (item.heaviest().1, 1.0));
+        let right = mean(&own, |item| (f64::from(u8::from(item.heaviest().0 == item.kind)), 1.0));
         let true_kind = mean(&own, |item| (item.kinds.get(&item.kind).copied().unwrap_or(0.0), 1.0));
         table.row([
             name,
@@ -124,19 +129,16 @@ fn heaviest(items: &[&Item]) -> String {
             percent(true_kind.map(|one| one.0), 1),
         ]);
     };
-    let mut kinds: Vec<&str> = items.iter().map(|item| item.kind.as_str()).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    for kind in kinds {
+    for kind in labels(items, |item| &item.kind) {
         add(kind.into(), filtered(items, |item| item.kind == kind));
+    }
+    for kind in labels(items, |item| item.heaviest().0) {
+        add(format!("answer: {kind}"), filtered(items, |item| item.heaviest().0 == kind));
     }
     for size in CAPTURED {
         add(format!("{} KB", size / 1000), filtered(items, |item| item.bytes == size));
     }
-    let mut controls: Vec<&str> = items.iter().map(|item| item.control.as_str()).collect();
-    controls.sort_unstable();
-    controls.dedup();
-    for control in controls {
+    for control in labels(items, |item| &item.control) {
         add(control.into(), filtered(items, |item| item.control == control));
     }
     add("all".into(), items.to_vec());
