@@ -145,6 +145,19 @@ fn network(work: &Work) -> Network {
     };
     let phases = ["slow-start", "reno"].map(|l| AnyPhase::by_label(l).expect("registered"));
     let chain = Chain::new(phases.to_vec()).expect("a start-up and an avoidance phase");
+    // Flows have stack and chain alike.
+    let one = FlowConfig {
+        name: String::new(),
+        forward: vec![],
+        reverse: vec![],
+        stack: stack.into(),
+        chain: chain.into(),
+        sharing: Sharing::default(),
+        app: AppConfig { bytes: None, pauses: vec![], lifetime: None, ..AppConfig::default() },
+        header: 40,
+        ack_size: 40,
+        ack_policy,
+    };
     let flows = (0..work.flows).map(|i| {
         // Spread evenly over +-10 %, but not in the order of the flows.
         let place = (i * 7) % work.flows;
@@ -154,19 +167,8 @@ fn network(work: &Work) -> Network {
             name: format!("flow.{i}"),
             forward: paths.forward,
             reverse: paths.reverse,
-            stack,
-            chain: chain.clone(),
-            sharing: Sharing::default(),
-            app: AppConfig {
-                start: i * 100 * MS / work.flows.max(10) * 10,
-                bytes: None,
-                pauses: vec![],
-                lifetime: None,
-                ..AppConfig::default()
-            },
-            header: 40,
-            ack_size: 40,
-            ack_policy,
+            app: AppConfig { start: i * 100 * MS / work.flows.max(10) * 10, ..one.app.clone() },
+            ..one.clone()
         }
     });
     let flows = flows.collect();

@@ -6,6 +6,7 @@
 //! [`config::Network`] and produces an [`outcome::Outcome`].
 
 mod ahead;
+pub mod alike;
 pub mod audit;
 pub mod begun;
 mod calendar;

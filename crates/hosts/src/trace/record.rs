@@ -346,7 +346,7 @@ fn word(state: CaState) -> &'static str {
 impl PacketRecorder {
     /// Records the connections of the network; `schemes` are the labels of their chains. The run stops if the connections send more
     /// than `most` packets.
-    pub(crate) fn of(network: &Network, schemes: &[String], most: u64) -> Self {
+    pub(crate) fn of(network: &Network, schemes: &[Arc<str>], most: u64) -> Self {
         let flows = network.flows.iter().zip(schemes).map(|(config, scheme)| Watched::new(config, scheme));
         Self { flows: flows.collect(), sent: 0, most }
     }

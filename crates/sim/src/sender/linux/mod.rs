@@ -29,6 +29,7 @@ use super::rto::Rto;
 use super::stack::Stack;
 use super::stamps::Ring;
 use super::{AckIn, Port};
+use crate::alike::Alike;
 use crate::packet::Blocks;
 use delivery::DeliveryRate;
 use detect::Detector;
@@ -171,12 +172,12 @@ const UNPACED: u64 = 10;
 
 impl Connection<Linux> {
     /// A connection that will begin when its application says so.
-    pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
+    pub(super) fn new(stack: Alike<Stack>, chain: Chain<AnyPhase>, app: App) -> Self {
         let needs = chain.needs();
         let delivery =
             needs.has(Signals::RATE).then(|| Box::new(DeliveryRate::new(needs.has(Signals::LOSSES))));
         Self {
-            common: Common::new(stack, chain, app, Rto::linux(stack.rto), true),
+            common: Common::new(stack.clone(), chain, app, Rto::linux(stack.rto), true),
             own: Linux { delivery, ..Linux::default() },
         }
     }

@@ -29,7 +29,7 @@ impl Connection<Linux> {
         }
         self.split(segment, part);
         // The first part is a segment that fits.
-        self.stack.receive_window = self.stack.receive_window.one_more();
+        self.receive_window = self.receive_window.one_more();
         port.split(segment, part);
         true
     }

@@ -22,6 +22,7 @@ use super::rto::Rto;
 use super::stack::{Datagrams, Pacing, Stack};
 use super::stamps::Ring;
 use super::{AckIn, Port};
+use crate::alike::Alike;
 use datagrams::Sizes;
 use firstflight_contract::{Lost, Nanos, Rate, Signals};
 use firstflight_host::chain::Chain;
@@ -128,10 +129,10 @@ impl Quic {
 
 impl Connection<Quic> {
     /// A connection that will begin when its application says so.
-    pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
+    pub(super) fn new(stack: Alike<Stack>, chain: Chain<AnyPhase>, app: App) -> Self {
         let rules =
             stack.rules.datagrams.expect("a stack whose losses are found by packet numbers has datagrams");
-        let mut common = Common::new(stack, chain, app, Rto::new(stack.rto), true);
+        let mut common = Common::new(stack.clone(), chain, app, Rto::new(stack.rto), true);
         // Every ACK takes the long path, and all amounts are bytes.
         common.orderly = false;
         common.unit = 1;
