@@ -25,7 +25,11 @@ pub fn link(link: &LinkConfig, seed: u64) -> Link {
     let LinkKind { ref trace, queue, shaper, loss, loss_burst, ref drop, lanes, read_at: _ } = **kind;
     let stream = |what: &str| stream(link, seed, what);
     let queue = queue.on_arrival(&Site { rate, stream: &stream });
-    let built = Link::new(rate, delay, queue).with_loss(loss, loss_burst, stream("loss"));
+    let built = Link::new(rate, delay, queue);
+    let built = match loss > 0.0 {
+        true => built.with_loss(loss, loss_burst, stream("loss")),
+        false => built,
+    };
     let built = match drop.is_empty() {
         true => built,
         false => built.with_chosen(Chosen::new(Arc::clone(drop))),

@@ -115,27 +115,15 @@ pub fn simulate_observed<O: Observer + Clone>(network: &Network, mode: Mode, obs
         engine.run();
     }
     engine.forget_packets();
-    let flows = flow_outcomes(&mut engine, end, network.grid.0);
+    let flows = std::mem::take(&mut engine.flows).into_iter().enumerate();
+    let flows = flows.map(|(index, flow)| {
+        let (lost, lost_before_exit) = (engine.lost(index), engine.lost_before_exit(index, &flow));
+        flow_outcome(flow, (lost, lost_before_exit), end, network.grid.0)
+    });
+    let flows = flows.collect();
     let links = engine.link_stats(end).zip(&network.links);
     let links = links.map(|(stats, config)| LinkOutcome::of(end, stats, config)).collect();
     (Outcome { end, flows, links }, engine.into_observer())
-}
-
-/// Results of all connections. From the last one on, so that many give their memory back on the way.
-fn flow_outcomes<O: Observer>(engine: &mut Engine<'_, O>, end: u64, grid: u64) -> Vec<FlowOutcome> {
-    const AT_ONCE: usize = 4096;
-    let mut flows = std::mem::take(&mut engine.flows);
-    let mut outcomes = Vec::with_capacity(flows.len());
-    while let Some(flow) = flows.pop() {
-        let index = flows.len();
-        let lost = (engine.lost(index), engine.lost_before_exit(index, &flow));
-        outcomes.push(flow_outcome(flow, lost, end, grid));
-        if index.is_multiple_of(AT_ONCE) {
-            flows.shrink_to_fit();
-        }
-    }
-    outcomes.reverse();
-    outcomes
 }
 
 /// Result of a connection whose run ended at `end`; `lost` packets of it, and so many of them before the end of its start-up.

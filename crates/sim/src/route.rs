@@ -259,6 +259,7 @@ impl Routes {
             routes.dequeue_links.push((link, routes.legs.len() as u32));
             routes.legs.push(leg);
         }
+        routes.legs.reserve_exact(places.len() + paths.len());
         for path in &paths {
             let first = routes.add(path, &stops, &places, waits);
             match path.source {
@@ -296,9 +297,9 @@ impl Routes {
             }
         }
         for leg in &mut self.legs {
-            let (before, now) = (&self.stages[leg.stage as usize], &stages[leg.stage as usize]);
-            if before.contains(&leg.feed) {
-                leg.feed = leg.feed - before.start + now.start;
+            let stage = leg.stage as usize;
+            if let Some(before) = self.stages.get(stage).filter(|feeds| feeds.contains(&leg.feed)) {
+                leg.feed = leg.feed - before.start + stages[stage].start;
             }
         }
         self.stages = stages;

@@ -2,6 +2,8 @@
 //!
 //! All events are kept: about 150 bytes per segment sent.
 
+use std::sync::Arc;
+
 use firstflight_contract::Rate;
 use firstflight_net::link::Passage;
 use firstflight_sim::config::{FlowConfig, Network};

@@ -67,10 +67,13 @@ struct Undo {
     ssthresh: Option<u64>,
 }
 
+/// The state in a box: it is larger than that of the sender by the RFCs, which would take as much memory.
+pub(crate) type Linux = Box<State>;
+
 /// The state of one connection. Amounts are segments, times nanoseconds.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Linux {
+pub(crate) struct State {
     pub(crate) state: CaState,
     /// Purpose of the sender's retransmission timer.
     pub(crate) armed: Armed,
@@ -129,7 +132,7 @@ pub(crate) struct Linux {
     initial_pace: InitialPace,
 }
 
-impl Default for Linux {
+impl Default for State {
     fn default() -> Self {
         Self {
             state: CaState::Open,
@@ -178,7 +181,7 @@ impl Connection<Linux> {
             needs.has(Signals::RATE).then(|| Box::new(DeliveryRate::new(needs.has(Signals::LOSSES))));
         Self {
             common: Common::new(stack.clone(), chain, app, Rto::linux(stack.rto), true),
-            own: Linux { delivery, ..Linux::default() },
+            own: Box::new(State { delivery, ..State::default() }),
         }
     }
 }

@@ -56,10 +56,13 @@ struct Packet {
     flight: Flight,
 }
 
+/// The state in a box: it is larger than that of the sender by the RFCs, which would take as much memory.
+pub(crate) type Quic = Box<State>;
+
 /// The state of one connection. Times are nanoseconds, amounts bytes of UDP payload.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Quic {
+pub(crate) struct State {
     /// The stack's datagrams.
     rules: Box<Datagrams>,
     /// Packets from the oldest one in flight on, in the order of their numbers.
@@ -120,7 +123,7 @@ struct Before {
     losses: u64,
 }
 
-impl Quic {
+impl State {
     /// Number of the next packet.
     fn next(&self) -> u64 {
         self.oldest + self.packets.len() as u64
@@ -136,7 +139,7 @@ impl Connection<Quic> {
         // Every ACK takes the long path, and all amounts are bytes.
         common.orderly = false;
         common.unit = 1;
-        let own = Quic {
+        let own = Box::new(State {
             sampler: common.chain.needs().has(Signals::RATE).then(Box::default),
             sizes: Sizes::of(&rules, stack.largest_datagram),
             rules: Box::new(rules),
@@ -164,7 +167,7 @@ impl Connection<Quic> {
             waiting: common.chain.needs().has(Signals::LOSSES).then(Vec::new),
             flight: Flight::default(),
             bucket: Bucket::of(&stack),
-        };
+        });
         Self { common, own }
     }
 
