@@ -9,23 +9,23 @@ use crate::packet::Packet;
 use crate::schedule::{IDLE, WinnerTree};
 use std::collections::BTreeMap;
 
-/// Packets of one part of a day's list.
-const PART: usize = 8;
+/// Packets of one part of a day's list: 1 KB, which few pages of memory hold.
+const PART: usize = 32;
 
 /// No part.
 const NONE: u32 = u32::MAX;
 
 /// Mean number of packets of a day: in the middle, and the least and the greatest with which days keep their length. Longer days
 /// take longer to sort; of shorter days, the ends of their lists do not fit the caches.
-const PACKETS: u64 = 32;
-const FEW: u64 = 12;
-const MANY: u64 = 96;
+const PACKETS: u64 = 128;
+const FEW: u64 = 48;
+const MANY: u64 = 384;
 
 /// Days with packets after which their mean number is looked at.
 const LOOK: u64 = 256;
 
 /// Packets of today from which on another one that joins them makes days shorter.
-const CROWD: usize = 512;
+const CROWD: usize = 2048;
 
 /// Days of a year at first, and the binary logarithm of the nanoseconds of one.
 const DAYS: usize = 256;

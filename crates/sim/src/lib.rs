@@ -9,6 +9,8 @@ mod ahead;
 pub mod alike;
 pub mod audit;
 pub mod begun;
+#[cfg(test)]
+mod bytes;
 mod calendar;
 mod clocks;
 pub mod config;
