@@ -17,7 +17,7 @@ macro_rules! registry {
     (@stored $path:path) => { $path };
     (@stored $path:path, Box) => { Box<$path> };
     ($($name:ident ( $path:path $(; $store:ident)? )),+ $(,)?) => {
-        /// Any scheme. A registered one is dispatched without indirection.
+        /// Any scheme. A registered one is dispatched by its tag, without a call through a pointer.
         ///
         /// The tag comes first, beside the state of the small schemes.
         #[derive(Clone, Debug)]
