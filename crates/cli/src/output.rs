@@ -1,7 +1,7 @@
 //! Standard output and standard error. Text for a reader is escaped here.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use firstflight_report::{lines, printable};
@@ -33,9 +33,16 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)
 }
 
-/// Prints `value` as JSON on one line.
+/// Prints `value` as JSON on one line. The text is written while it is made: no copy of a large result is held.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    print(&json_line(value))
+    let mut out = BufWriter::new(io::stdout().lock());
+    write_json(&mut out, value).and_then(|()| out.flush()).map_err(Failure::from_stdout)
+}
+
+/// Writes `value` as a line of JSON.
+pub(crate) fn write_json(out: &mut (impl Write + ?Sized), value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
 }
 
 /// `value` as a line of JSON.

@@ -23,7 +23,7 @@ use crate::failure::{Failure, wrong_at};
 use crate::keys::option;
 use crate::memory::{Memory, failed};
 use crate::objects::Objects;
-use crate::output::{json_line, places, print, show};
+use crate::output::{places, print_json, show, write_json};
 use crate::progress::Bar;
 use crate::table::{Align, table};
 
@@ -91,13 +91,12 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let Made { result, samples, recording } =
         run.execute_observed(folder.is_some(), options.trace).map_err(failed)?;
     known.check()?;
-    let json = json_line(&result);
     let written = match folder {
-        Some(folder) => write(folder, &result, &json, samples, recording.as_ref())?,
+        Some(folder) => write(folder, &result, samples, recording.as_ref())?,
         None => vec![],
     };
     if options.json {
-        return print(&json);
+        return print_json(&result);
     }
     show(&text(&result, &written))
 }
@@ -145,11 +144,10 @@ pub(crate) fn scenario(path: &Path, schemes: &Schemes) -> Result<Loaded, Failure
 fn write(
     mut folder: Folder,
     result: &RunResult,
-    json: &str,
     samples: Vec<SampleRow>,
     recording: Option<&Recording>,
 ) -> Result<Vec<PathBuf>, Failure> {
-    folder.stage(RUN_FILE, |file| file.write_all(json.as_bytes()))?;
+    folder.stage(RUN_FILE, |file| write_json(file, result))?;
     stage_tables(&mut folder, result, samples, env!("CARGO_PKG_VERSION"))?;
     if let Some(recording) = recording {
         stage_traces(&mut folder, recording)?;

@@ -1,7 +1,7 @@
 //! Storage for the phases of a chain.
 
 #[cfg(feature = "alloc")]
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 
 use firstflight_contract::{Declared, Phase};
 
@@ -32,23 +32,29 @@ pub trait Phases {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Sequence<P> {
-    /// The phase in force. Its position in `phases` holds a stand-in meanwhile.
+    /// The phase in force. Its position in `phases` is empty meanwhile.
     current: P,
     position: usize,
-    phases: Vec<P>,
+    phases: Box<[Option<P>]>,
 }
 
+/// Only the place of the phase in force is empty.
 #[cfg(feature = "alloc")]
-impl<P: Clone> Sequence<P> {
+const RESTS: &str = "a phase that is not in force is in its place";
+
+#[cfg(feature = "alloc")]
+impl<P> Sequence<P> {
     /// These phases, the first in force; `None` if there are none.
     pub fn new(phases: Vec<P>) -> Option<Self> {
-        let current = phases.first()?.clone();
+        let mut phases: Box<[Option<P>]> = phases.into_iter().map(Some).collect();
+        let current = phases.first_mut()?.take()?;
         Some(Self { current, position: 0, phases })
     }
 
     /// Adds a phase in front of all others. The phase in force stays the same.
     pub(crate) fn insert_first(&mut self, phase: P) {
-        self.phases.insert(0, phase);
+        let phases = core::mem::take(&mut self.phases);
+        self.phases = core::iter::once(Some(phase)).chain(phases).collect();
         self.position += 1;
     }
 }
@@ -72,15 +78,19 @@ impl<P: Phase + Declared> Phases for Sequence<P> {
         &mut self.current
     }
     fn get(&self, position: usize) -> &P {
-        if position == self.position { &self.current } else { &self.phases[position] }
+        if position == self.position { &self.current } else { self.phases[position].as_ref().expect(RESTS) }
     }
     fn get_mut(&mut self, position: usize) -> &mut P {
-        if position == self.position { &mut self.current } else { &mut self.phases[position] }
+        if position == self.position {
+            return &mut self.current;
+        }
+        self.phases[position].as_mut().expect(RESTS)
     }
     fn switch(&mut self, position: usize) {
-        core::mem::swap(&mut self.current, &mut self.phases[self.position]);
-        core::mem::swap(&mut self.current, &mut self.phases[position]);
-        self.position = position;
+        if let Some(next) = self.phases[position].take() {
+            self.phases[self.position] = Some(core::mem::replace(&mut self.current, next));
+            self.position = position;
+        }
     }
 }
 

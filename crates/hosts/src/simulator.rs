@@ -186,7 +186,7 @@ fn run(
     let observed = packets.is_some() || flow.is_some() || samples.is_some();
     let observed = observed.then(|| simulate_observed(network, Mode::PerHop, ((packets, flow), samples)));
     // A capture needs one sender alone, whose events are in order of time in either mode.
-    let scheme = built.scheme.first().map_or("", String::as_str);
+    let scheme = built.scheme.first().map_or("", |label| &**label);
     let captured = observe.capture.and_then(|wanted| capture(network, scheme, wanted));
     let (part, capture) = captured.map_or((None, None), |(outcome, capture)| (Some(outcome), Some(capture)));
     let (outcome, ((packets, flow), samples)) = match observed {
@@ -267,7 +267,7 @@ fn over_time(built: &Built, outcome: &Outcome, index: usize, traced: Traced) -> 
     let start = flow.start.unwrap_or(config.app.start);
     let (bdp_packets, buffer_packets) = (built.bdp[index], built.buffer[index]);
     FlowOverTime {
-        scheme: built.scheme[index].clone(),
+        scheme: built.scheme[index].to_string(),
         bdp_packets,
         buffer_packets,
         lasted_s: Nanos(outcome.end.saturating_sub(start)).as_secs_f64(),

@@ -17,7 +17,7 @@ macro_rules! registry {
     (@stored $path:path) => { $path };
     (@stored $path:path, Box) => { Box<$path> };
     ($($name:ident ( $path:path $(; $store:ident)? )),+ $(,)?) => {
-        /// Any scheme. A registered one is dispatched without indirection.
+        /// Any scheme. A registered one is dispatched by its tag, without a call through a pointer.
         ///
         /// The tag comes first, beside the state of the small schemes.
         #[derive(Clone, Debug)]
@@ -108,33 +108,33 @@ macro_rules! registry {
     };
 }
 
+// A scheme of more than 64 bytes is in a box: beside the others, every connection would be as large.
 registry! {
     SlowStart(startup::slow_start::SlowStart),
     LimitedSlowStart(startup::limited_slow_start::LimitedSlowStart),
     SmoothStart(startup::smooth_start::SmoothStart),
     DelaySlowStart(startup::delay_slow_start::DelaySlowStart),
-    Hoe(startup::hoe::Hoe),
+    Hoe(startup::hoe::Hoe; Box),
     Vegas(startup::vegas::Vegas),
     AdaptiveStart(startup::adaptive_start::AdaptiveStart; Box),
-    HybridSlowStart(startup::hybrid_slow_start::HybridSlowStart),
-    HystartAioquic(startup::hystart_aioquic::HystartAioquic),
-    HystartLinux(startup::hystart_linux::HystartLinux),
-    HystartPp(startup::hystart_pp::HystartPp),
+    HybridSlowStart(startup::hybrid_slow_start::HybridSlowStart; Box),
+    HystartAioquic(startup::hystart_aioquic::HystartAioquic; Box),
+    HystartLinux(startup::hystart_linux::HystartLinux; Box),
+    HystartPp(startup::hystart_pp::HystartPp; Box),
     Suss(startup::suss::Suss; Box),
     RapidStart(startup::rapid_start::RapidStart; Box),
-    // Bins of 61 words.
     Search(startup::search::Search; Box),
     JumpStart(startup::jump_start::JumpStart),
-    SwiftStart(startup::swift_start::SwiftStart),
-    Past(startup::past::Past),
-    AronDruschel(startup::aron_druschel::AronDruschel),
+    SwiftStart(startup::swift_start::SwiftStart; Box),
+    Past(startup::past::Past; Box),
+    AronDruschel(startup::aron_druschel::AronDruschel; Box),
     Liss(startup::liss::Liss),
     Iss(startup::iss::Iss),
     Miss(startup::miss::Miss),
     Js(startup::js::Js),
     Spand(startup::spand::Spand),
     Cached(startup::cached::Cached),
-    CarefulResume(startup::careful_resume::CarefulResume),
+    CarefulResume(startup::careful_resume::CarefulResume; Box),
     Averaged(startup::averaged::Averaged),
     CongestionManager(startup::congestion_manager::CongestionManager),
     QuickStart(startup::quick_start::QuickStart),
@@ -143,16 +143,15 @@ registry! {
     Reno(avoidance::reno::Reno),
     Highspeed(avoidance::highspeed::Highspeed),
     Scalable(avoidance::scalable::Scalable),
-    HTcp(avoidance::h_tcp::HTcp),
-    Bic(avoidance::bic::Bic),
+    HTcp(avoidance::h_tcp::HTcp; Box),
+    Bic(avoidance::bic::Bic; Box),
     Fast(avoidance::fast::Fast),
-    Cubic(avoidance::cubic::Cubic),
-    Exp(avoidance::exp::Exp),
+    Cubic(avoidance::cubic::Cubic; Box),
+    Exp(avoidance::exp::Exp; Box),
     Westwood(avoidance::westwood::Westwood; Box),
-    VegasAvoidance(avoidance::vegas::Vegas),
+    VegasAvoidance(avoidance::vegas::Vegas; Box),
     Xcp(avoidance::xcp::Xcp),
     Vcp(avoidance::vcp::Vcp),
-    // Too large to be beside the others: every connection would be as large.
     Bbr(standalone::bbr::Bbr; Box),
     Bbr3(standalone::bbr3::Bbr3; Box),
     Bbr3Picoquic(standalone::bbr3_picoquic::Bbr3Picoquic; Box),

@@ -14,6 +14,7 @@ mod stacks;
 
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::chain::Chain;
+use firstflight_random::Stream;
 use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::config::{FlowConfig, Network, QueueConfig, Sharing};
 use firstflight_sim::dumbbell::Dumbbell;
@@ -35,10 +36,12 @@ struct Work {
     rtt_ms: u64,
     buffer: u32,
     seconds: u64,
+    /// Bytes of flows that end, which arrive by a Poisson process until the end of the run. The others begin in the first second.
+    bytes: Option<u64>,
     target: f64,
 }
 
-const WORKS: [Work; 9] = [
+const WORKS: [Work; 10] = [
     Work {
         name: "A: 10 flows, 100 Mbit/s, 100 ms, BDP",
         linux: false,
@@ -47,6 +50,7 @@ const WORKS: [Work; 9] = [
         rtt_ms: 100,
         buffer: 1250,
         seconds: 120,
+        bytes: None,
         target: 120.0,
     },
     Work {
@@ -57,6 +61,7 @@ const WORKS: [Work; 9] = [
         rtt_ms: 80,
         buffer: 10_000,
         seconds: 20,
+        bytes: None,
         target: 120.0,
     },
     Work {
@@ -67,6 +72,7 @@ const WORKS: [Work; 9] = [
         rtt_ms: 80,
         buffer: 10_000,
         seconds: 20,
+        bytes: None,
         target: 90.0,
     },
     Work {
@@ -77,6 +83,7 @@ const WORKS: [Work; 9] = [
         rtt_ms: 80,
         buffer: 10_000,
         seconds: 20,
+        bytes: None,
         target: 60.0,
     },
     Work {
@@ -87,6 +94,7 @@ const WORKS: [Work; 9] = [
         rtt_ms: 80,
         buffer: 100_000,
         seconds: 5,
+        bytes: None,
         target: 57.0,
     },
     Work {
@@ -97,6 +105,7 @@ const WORKS: [Work; 9] = [
         rtt_ms: 80,
         buffer: 1_000_000,
         seconds: 2,
+        bytes: None,
         target: 37.0,
     },
     Work {
@@ -107,6 +116,7 @@ const WORKS: [Work; 9] = [
         rtt_ms: 100,
         buffer: 50,
         seconds: 120,
+        bytes: None,
         target: 35.0,
     },
     Work {
@@ -117,6 +127,7 @@ const WORKS: [Work; 9] = [
         rtt_ms: 100,
         buffer: 1250,
         seconds: 120,
+        bytes: None,
         target: 120.0,
     },
     Work {
@@ -127,7 +138,19 @@ const WORKS: [Work; 9] = [
         rtt_ms: 100,
         buffer: 1250,
         seconds: 120,
+        bytes: None,
         target: 70.0,
+    },
+    Work {
+        name: "Churn: 400000 flows of 30 KB, 10 Gbit/s, 80 ms",
+        linux: false,
+        flows: 400_000,
+        mbit_s: 10_000,
+        rtt_ms: 80,
+        buffer: 100_000,
+        seconds: 10,
+        bytes: Some(30_000),
+        target: 0.0,
     },
 ];
 
@@ -145,6 +168,29 @@ fn network(work: &Work) -> Network {
     };
     let phases = ["slow-start", "reno"].map(|l| AnyPhase::by_label(l).expect("registered"));
     let chain = Chain::new(phases.to_vec()).expect("a start-up and an avoidance phase");
+    // Flows have stack and chain alike.
+    let one = FlowConfig {
+        name: String::new(),
+        forward: vec![],
+        reverse: vec![],
+        stack: stack.into(),
+        chain: chain.into(),
+        sharing: Sharing::default(),
+        app: AppConfig { bytes: work.bytes, pauses: vec![], lifetime: None, ..AppConfig::default() },
+        header: 40,
+        ack_size: 40,
+        ack_policy,
+    };
+    let mut gaps = Stream::named(1, "arrivals");
+    let mean = work.seconds as f64 * 1e9 / work.flows as f64;
+    let mut last = 0.0;
+    let mut start = |i: u64| match work.bytes {
+        None => i * 100 * MS / work.flows.max(10) * 10,
+        Some(_) => {
+            last -= mean * (1.0 - gaps.unit()).ln();
+            last as u64
+        }
+    };
     let flows = (0..work.flows).map(|i| {
         // Spread evenly over +-10 %, but not in the order of the flows.
         let place = (i * 7) % work.flows;
@@ -154,19 +200,8 @@ fn network(work: &Work) -> Network {
             name: format!("flow.{i}"),
             forward: paths.forward,
             reverse: paths.reverse,
-            stack,
-            chain: chain.clone(),
-            sharing: Sharing::default(),
-            app: AppConfig {
-                start: i * 100 * MS / work.flows.max(10) * 10,
-                bytes: None,
-                pauses: vec![],
-                lifetime: None,
-                ..AppConfig::default()
-            },
-            header: 40,
-            ack_size: 40,
-            ack_policy,
+            app: AppConfig { start: start(i), ..one.app.clone() },
+            ..one.clone()
         }
     });
     let flows = flows.collect();
@@ -212,7 +247,12 @@ fn measure(work: &Work, runs: usize) -> (f64, f64, f64, String) {
     let delivered: u64 = outcome.flows.iter().map(|f| u64::from(f.delivered)).sum();
     let timeouts: u64 = outcome.flows.iter().map(|f| f.timeouts).sum();
     let drops = outcome.links[0].stats.drops;
-    let summary = format!("delivered {delivered} drops {drops} timeouts {timeouts}");
+    let mut summary = format!("delivered {delivered} drops {drops} timeouts {timeouts}");
+    if work.bytes.is_some() {
+        // Little's law.
+        let lives: u64 = outcome.flows.iter().flat_map(|f| &f.completions).sum();
+        summary += &format!(" alive in the mean {:.0}", lives as f64 * 1e-9 / work.seconds as f64);
+    }
     (outcome.packet_hops() as f64 * 1e-6, times[0], times[runs / 2], summary)
 }
 

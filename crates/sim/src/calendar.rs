@@ -9,23 +9,23 @@ use crate::packet::Packet;
 use crate::schedule::{IDLE, WinnerTree};
 use std::collections::BTreeMap;
 
-/// Packets of one part of a day's list.
-const PART: usize = 8;
+/// Packets of one part of a day's list: 1 KB, which few pages of memory hold.
+const PART: usize = 32;
 
 /// No part.
 const NONE: u32 = u32::MAX;
 
 /// Mean number of packets of a day: in the middle, and the least and the greatest with which days keep their length. Longer days
 /// take longer to sort; of shorter days, the ends of their lists do not fit the caches.
-const PACKETS: u64 = 32;
-const FEW: u64 = 12;
-const MANY: u64 = 96;
+const PACKETS: u64 = 128;
+const FEW: u64 = 48;
+const MANY: u64 = 384;
 
 /// Days with packets after which their mean number is looked at.
 const LOOK: u64 = 256;
 
 /// Packets of today from which on another one that joins them makes days shorter.
-const CROWD: usize = 512;
+const CROWD: usize = 2048;
 
 /// Days of a year at first, and the binary logarithm of the nanoseconds of one.
 const DAYS: usize = 256;
@@ -83,6 +83,23 @@ impl Parts {
             part = self.before[part as usize];
             left -= here;
         }
+    }
+
+    /// Appends the parts of `day`, the last one first, each with the number of its packets.
+    fn name(&self, day: Day, to: &mut Vec<(u32, usize)>) {
+        let (mut part, mut left) = (day.last, day.count as usize);
+        while left > 0 {
+            let here = (left - 1) % PART + 1;
+            to.push((part, here));
+            part = self.before[part as usize];
+            left -= here;
+        }
+    }
+
+    /// Frees a part; returns what was in it.
+    fn release(&mut self, part: u32) -> [Packet; PART] {
+        self.before[part as usize] = self.free.replace(part).unwrap_or(NONE);
+        self.packets[part as usize]
     }
 
     /// Asks for the memory of the packets of `day`.
@@ -342,18 +359,22 @@ impl Calendar {
 
     /// Moves all that wait into at least so many days of another length, of which `day` is at hand.
     fn rebuild(&mut self, length: u32, days: usize, day: u64) {
-        let days = days.max(self.days.len());
-        self.today.drain(..self.next);
-        self.next = 0;
-        while let Some(day) = self.next_day() {
-            self.move_to(day);
+        let count = days.max(self.days.len());
+        let today = std::mem::take(&mut self.today).into_iter().skip(std::mem::take(&mut self.next));
+        // Packets of one key come from one day, of which those far ahead joined first.
+        let far = std::mem::take(&mut self.far).into_values().flatten();
+        let days = std::mem::replace(&mut self.days, vec![Day::EMPTY; count]);
+        self.busy = vec![0; count / 64];
+        (self.length, self.day, self.waiting) = (length, day, 0);
+        today.chain(far).for_each(|packet| self.place(packet));
+        // Part by part, so that no copy of all packets is in memory.
+        let mut parts = vec![];
+        for day in days {
+            self.parts.name(day, &mut parts);
+            while let Some((part, here)) = parts.pop() {
+                self.parts.release(part)[..here].iter().for_each(|&packet| self.place(packet));
+            }
         }
-        let packets = std::mem::take(&mut self.today);
-        self.length = length;
-        self.day = day;
-        self.days = vec![Day::EMPTY; days];
-        self.busy = vec![0; days / 64];
-        packets.into_iter().for_each(|packet| self.place(packet));
         self.joined_far = 0;
     }
 }

@@ -1,8 +1,10 @@
 //! Configuration of a simulation: links, and flows over paths of links.
 
+use crate::alike::Alike;
 use crate::receiver::AckPolicy;
 use crate::sender::app::AppConfig;
 use crate::sender::stack::Stack;
+use core::ops::{Deref, DerefMut};
 use firstflight_contract::{Nanos, Rate};
 use firstflight_host::chain::Chain;
 use firstflight_net::lanes::LanesConfig;
@@ -12,8 +14,8 @@ use firstflight_net::serialisation::transmission;
 use firstflight_net::token_bucket::BucketConfig;
 use firstflight_paths::Policy;
 use firstflight_schemes::registry::AnyPhase;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 
 /// A network and its traffic.
 #[derive(Clone, Debug)]
@@ -52,10 +54,17 @@ pub struct LinkConfig {
     pub name: String,
     /// Rate; the mean rate if there is a trace.
     pub rate: Rate,
-    /// Time-varying rate, if any.
-    pub trace: Option<Arc<RateTrace>>,
     /// One-way propagation delay.
     pub delay: Nanos,
+    /// All else, which the access links of a run have alike.
+    pub kind: Alike<LinkKind>,
+}
+
+/// A link without its name, rate and delay. The fields are read and set as fields of [`LinkConfig`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkKind {
+    /// Time-varying rate, if any.
+    pub trace: Option<Arc<RateTrace>>,
     /// Queue in front of the link.
     pub queue: QueueConfig,
     /// Token bucket for which the packets of the queue wait, if any; the queue must decide on arrival.
@@ -72,6 +81,36 @@ pub struct LinkConfig {
     pub read_at: Vec<Nanos>,
 }
 
+impl Deref for LinkConfig {
+    type Target = LinkKind;
+
+    fn deref(&self) -> &LinkKind {
+        &self.kind
+    }
+}
+
+impl DerefMut for LinkConfig {
+    fn deref_mut(&mut self) -> &mut LinkKind {
+        &mut self.kind
+    }
+}
+
+impl From<QueueConfig> for LinkKind {
+    /// Of constant rate, without loss on the wire.
+    fn from(queue: QueueConfig) -> Self {
+        Self {
+            trace: None,
+            queue,
+            shaper: None,
+            loss: 0.0,
+            loss_burst: 1.0,
+            drop: Arc::default(),
+            lanes: None,
+            read_at: vec![],
+        }
+    }
+}
+
 impl LinkConfig {
     /// Minimum time, nanoseconds, from the arrival of a packet of `size` bytes to the end of its transmission.
     pub(crate) fn least(&self, size: u32) -> u64 {
@@ -85,19 +124,13 @@ impl LinkConfig {
 
     /// Creates a link of constant rate without loss on the wire.
     pub fn new(name: impl Into<String>, rate: Rate, delay: Nanos, queue: QueueConfig) -> Self {
-        Self {
-            name: name.into(),
-            rate,
-            trace: None,
-            delay,
-            queue,
-            shaper: None,
-            loss: 0.0,
-            loss_burst: 1.0,
-            drop: Arc::default(),
-            lanes: None,
-            read_at: vec![],
-        }
+        static ACCESS: LazyLock<Alike<LinkKind>> =
+            LazyLock::new(|| LinkKind::from(QueueConfig::Unlimited).into());
+        let kind = match queue {
+            QueueConfig::Unlimited => ACCESS.clone(),
+            queue => LinkKind::from(queue).into(),
+        };
+        Self { name: name.into(), rate, delay, kind }
     }
 }
 
@@ -111,9 +144,9 @@ pub struct FlowConfig {
     /// Links from receiver to sender.
     pub reverse: Vec<usize>,
     /// Configuration of the sender.
-    pub stack: Stack,
+    pub stack: Alike<Stack>,
     /// Congestion control schemes of the sender.
-    pub chain: Chain<AnyPhase>,
+    pub chain: Alike<Chain<AnyPhase>>,
     /// Relations to other connections.
     pub sharing: Sharing,
     /// Behaviour of the application.

@@ -28,7 +28,7 @@ pub(crate) struct Flow {
 impl Flow {
     pub(crate) fn new(config: &FlowConfig, network: &Network) -> Self {
         let app = App::of(&config.app, &config.stack);
-        let mut sender = Sender::new(config.stack, config.chain.clone(), app);
+        let mut sender = Sender::new(config.stack.clone(), (*config.chain).clone(), app);
         sender.run_over(routers(config, &network.links), config.header);
         Self {
             sender,

@@ -6,8 +6,11 @@
 //! [`config::Network`] and produces an [`outcome::Outcome`].
 
 mod ahead;
+pub mod alike;
 pub mod audit;
 pub mod begun;
+#[cfg(test)]
+mod bytes;
 mod calendar;
 mod clocks;
 pub mod config;

@@ -115,14 +115,14 @@ pub fn simulate_observed<O: Observer + Clone>(network: &Network, mode: Mode, obs
         engine.run();
     }
     engine.forget_packets();
-    let links = engine.link_stats(end).zip(&network.links);
-    let links = links.map(|(stats, config)| LinkOutcome::of(end, stats, config)).collect();
     let flows = std::mem::take(&mut engine.flows).into_iter().enumerate();
     let flows = flows.map(|(index, flow)| {
         let (lost, lost_before_exit) = (engine.lost(index), engine.lost_before_exit(index, &flow));
         flow_outcome(flow, (lost, lost_before_exit), end, network.grid.0)
     });
     let flows = flows.collect();
+    let links = engine.link_stats(end).zip(&network.links);
+    let links = links.map(|(stats, config)| LinkOutcome::of(end, stats, config)).collect();
     (Outcome { end, flows, links }, engine.into_observer())
 }
 

@@ -259,6 +259,7 @@ impl Routes {
             routes.dequeue_links.push((link, routes.legs.len() as u32));
             routes.legs.push(leg);
         }
+        routes.legs.reserve_exact(places.len() + paths.len());
         for path in &paths {
             let first = routes.add(path, &stops, &places, waits);
             match path.source {
@@ -281,7 +282,33 @@ impl Routes {
                 End::Feed | End::Sink | End::Calendar | End::DequeueQueue | End::Release | End::Lanes => {}
             }
         }
+        routes.number_calendars_last();
         routes
+    }
+
+    /// Numbers the feeds of stages with a calendar behind all others: these have no feed in memory.
+    fn number_calendars_last(&mut self) {
+        let mut next = 0;
+        let mut stages = self.stages.clone();
+        for in_calendar in [false, true] {
+            for (stage, _) in stages.iter_mut().zip(&self.calendars).filter(|(_, is)| **is == in_calendar) {
+                *stage = next..next + stage.len() as u32;
+                next = stage.end;
+            }
+        }
+        for leg in &mut self.legs {
+            let stage = leg.stage as usize;
+            if let Some(before) = self.stages.get(stage).filter(|feeds| feeds.contains(&leg.feed)) {
+                leg.feed = leg.feed - before.start + stages[stage].start;
+            }
+        }
+        self.stages = stages;
+    }
+
+    /// Number of feeds in memory; their numbers come first.
+    pub(crate) fn feeds(&self) -> usize {
+        let stages = self.stages.iter().zip(&self.calendars).filter(|(_, in_calendar)| !**in_calendar);
+        stages.map(|(feeds, _)| feeds.len()).sum()
     }
 
     /// Numbers feeds in the order of their places, so that the feeds of one link are adjacent, and groups
@@ -307,6 +334,7 @@ impl Routes {
     /// Verifies every index in the legs; the engine does not check them again.
     pub(crate) fn check(&self, links: usize) {
         let leg_exists = |leg: u32| (leg as usize) < self.legs.len();
+        let in_memory = self.feeds() as u32;
         assert!(self.data.iter().chain(&self.acks).chain(&self.udp).all(|&leg| leg_exists(leg)));
         for leg in &self.legs {
             assert!(leg.len as usize <= MAX_RUN);
@@ -319,6 +347,7 @@ impl Routes {
                 _ => 0,
             };
             assert!((0..feeds).all(|next| self.stages[leg.stage as usize].contains(&(leg.feed + next))));
+            assert!(leg.end == End::Calendar || feeds == 0 || leg.feed + feeds <= in_memory);
             let dequeues = matches!(leg.end, End::DequeueQueue | End::Release);
             assert!(!dequeues || (leg.links[0] as usize) < self.dequeue_links.len());
         }

@@ -102,7 +102,7 @@ impl<'r, O: Observer> Wire<'r, O> {
                 .iter()
                 .map(|&(link, leg)| DequeueHop::new(network, link, leg))
                 .collect(),
-            feeds: routes.stages.iter().flat_map(|feeds| feeds.clone().map(|_| Feed::default())).collect(),
+            feeds: vec![Feed::default(); routes.feeds()],
             clocks: Clocks::new(stages.len()),
             stages,
             end: u64::MAX,
@@ -366,7 +366,8 @@ impl<'r, O: Observer> Wire<'r, O> {
         debug_assert!((leg.feed as usize) < self.feeds.len());
         // The release events of a dequeue-time link belong to its own stage.
         debug_assert!(leg.end == End::Release || self.clocks.may_come(leg.stage as usize, packet.at));
-        // SAFETY: `Routes::check` verified that every leg's feed exists, and the next one of a leg that ends in lanes.
+        // SAFETY: `Routes::check` verified that the feed of every leg that does not end in a calendar exists, and the next one of a
+        // leg that ends in lanes.
         if unsafe { self.feeds.get_unchecked_mut(leg.feed as usize) }.push(packet) {
             let Stage { tree, first, .. } = &mut self.stages[leg.stage as usize];
             tree.insert((leg.feed - *first) as usize, packet.at);

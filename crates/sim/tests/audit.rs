@@ -213,7 +213,7 @@ fn a_retransmission_flagged_as_new_data_breaks_window() {
 fn a_first_window_at_linuxs_own_pace_breaks_a_slower_one() {
     let mut network = network(&Case { flows: 1, seconds: 1, ..Case::default() });
     let stack = Stack { paced: true, handshake: true, initial_window: 20, ..stacks::linux() };
-    network.flows[0].stack = stack;
+    network.flows[0].stack = stack.into();
     for (kept, broken) in [(Some(24), false), (None, true)] {
         network.flows[0].stack.initial_pace = kept;
         let (outcome, recorder) = audited(&network, Mode::Fused);

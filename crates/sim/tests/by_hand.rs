@@ -41,8 +41,8 @@ fn path(rate: u64, queue: QueueConfig, end: u64) -> Network {
             name: "flow".into(),
             forward: vec![0],
             reverse: vec![1],
-            stack,
-            chain: chain(&["slow-start", "reno"]),
+            stack: stack.into(),
+            chain: chain(&["slow-start", "reno"]).into(),
             sharing: Sharing::default(),
             app: AppConfig::default(),
             header: 40,
@@ -126,7 +126,7 @@ fn linux_paces_a_first_flight_from_the_tenth_packet_at_twice_the_window_a_round_
     let first_flight = |paced: bool, threshold: Option<u32>| {
         let mut network = path(FAST, QueueConfig::Unlimited, 190);
         let flow = &mut network.flows[0];
-        flow.stack = Stack { paced, initial_ssthresh: threshold, handshake: true, ..stacks::linux() };
+        flow.stack = Stack { paced, initial_ssthresh: threshold, handshake: true, ..stacks::linux() }.into();
         flow.stack.initial_window = 20;
         let sent = watch(&network, Kind::Data).1.into_iter().filter(|(_, segment, _)| *segment != SYN);
         sent.map(|(at, ..)| at).collect::<Vec<_>>()
@@ -147,7 +147,7 @@ fn a_first_flight_leaves_at_its_own_pace_until_a_window_is_acknowledged() {
     // The window is 40, and twice as many segments in 100 ms are one every 1.25 ms.
     let mut network = path(FAST, QueueConfig::Unlimited, 250);
     let flow = &mut network.flows[0];
-    flow.stack = Stack { paced: true, initial_pace: Some(25), handshake: true, ..stacks::linux() };
+    flow.stack = Stack { paced: true, initial_pace: Some(25), handshake: true, ..stacks::linux() }.into();
     flow.stack.initial_window = 20;
     let sent = watch(&network, Kind::Data).1.into_iter().filter(|(_, segment, _)| *segment != SYN);
     let sent: Vec<_> = sent.map(|(at, ..)| at).collect();
@@ -167,7 +167,7 @@ fn quinn_fills_its_window_but_for_one_packet_and_paces_at_1_25_windows_a_round_t
     let datagrams = stacks::QUINN.datagrams;
     let datagrams = datagrams.map(|quinn| Datagrams { opening: &[], discovery: Discovery::NONE, ..quinn });
     let rules = Rules { datagrams, ..stacks::QUINN };
-    flow.stack = Stack { rules, handshake: true, initial_window: 30, ..stacks::quic() };
+    flow.stack = Stack { rules, handshake: true, initial_window: 30, ..stacks::quic() }.into();
     let sent = watch(&network, Kind::Data).1.into_iter().filter(|(_, segment, _)| *segment != SYN);
     let sent: Vec<_> = sent.map(|(at, ..)| at).collect();
     assert_eq!(sent, [[100; 18].as_slice(), &[126; 10], &[153]].concat());
@@ -179,7 +179,7 @@ fn quinn_goes_on_with_a_window_of_two_packets() {
     // 101 ms: 198 in 20 s. A sender that stopped at its first loss would have delivered ten or fewer.
     let mut network = path(SLOW, QueueConfig::Packets(0), 20_000);
     let flow = &mut network.flows[0];
-    flow.stack = Stack { handshake: true, ..stacks::quic() };
+    flow.stack = Stack { handshake: true, ..stacks::quic() }.into();
     let flow = &run(&network).flows[0];
     assert!(flow.retransmits > 0 && (50..=198).contains(&flow.delivered), "{flow:?}");
 }
@@ -190,7 +190,7 @@ fn quinn_goes_on_with_a_window_of_two_packets() {
 fn overflow(recovery: Recovery, buffer: u32, end: u64) -> Network {
     let mut network = path(SLOW, QueueConfig::Packets(buffer), end);
     let flow = &mut network.flows[0];
-    flow.chain = chain(&["reno"]);
+    flow.chain = chain(&["reno"]).into();
     flow.stack.recovery = recovery;
     flow.stack.initial_window = 10;
     flow.stack.initial_ssthresh = Some(10);
@@ -559,7 +559,7 @@ fn on_linux_the_timer_of_a_first_flight_is_as_late_as_any_other() {
     let mut network = path(FAST, QueueConfig::Unlimited, 10_000);
     network.until_finished = true;
     let flow = &mut network.flows[0];
-    flow.stack = Stack { initial_window: 1, ..stacks::linux() };
+    flow.stack = Stack { initial_window: 1, ..stacks::linux() }.into();
     flow.stack.rto.initial = 60 * MS;
     flow.stack.rto.min = 1;
     flow.app.bytes = Some(MSS);

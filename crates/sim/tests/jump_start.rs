@@ -21,7 +21,7 @@ fn beside(parameter: &str, value: Value) -> [FlowOutcome; 2] {
     let [mut jump_start, reno] =
         ["jump-start", "reno"].map(|label| AnyPhase::by_label(label).expect("registered"));
     jump_start.set(parameter, value).expect("a parameter");
-    net.flows[1].chain = Chain::new(vec![jump_start, reno]).expect("a chain");
+    net.flows[1].chain = Chain::new(vec![jump_start, reno]).expect("a chain").into();
     net.flows[1].app.start = 5000 * MS;
     net.flows[1].app.bytes = Some(150 * MSS);
     let outcome = run(&net);
@@ -56,7 +56,7 @@ fn the_first_flight_is_within_the_window_that_the_receiver_offers_at_the_start()
     net.flows[0].stack.receive_window = ReceiveWindow::opening_to(20, 1000);
     net.flows[0].app.bytes = Some(500 * MSS);
     let phases = ["jump-start", "reno"].map(|label| AnyPhase::by_label(label).expect("registered"));
-    net.flows[0].chain = Chain::new(phases.to_vec()).expect("a chain");
+    net.flows[0].chain = Chain::new(phases.to_vec()).expect("a chain").into();
     let flow = run(&net).flows.remove(0);
     let exit = flow.startup_exit.expect("the first flight ends");
     // The first ACK adds a segment, as in slow start.

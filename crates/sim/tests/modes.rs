@@ -147,7 +147,8 @@ fn modes_agree_in_front_of_a_buffer_that_grows() {
             let case = Case { rtt, mbit_s, every, loss, bytes: Some(2_000_000), ..Case::default() };
             let mut network = network(&case);
             let receive_window = ReceiveWindow::tuned(first, 2000);
-            network.flows[0].stack = Stack { paced, receive_window, handshake: true, ..stacks::linux() };
+            network.flows[0].stack =
+                Stack { paced, receive_window, handshake: true, ..stacks::linux() }.into();
             network.flows[0].ack_policy.quick = 0;
             let outcome = run(&network);
             assert!(outcome.flows[0].delivered > 500, "{outcome:?}");

@@ -76,7 +76,7 @@ impl Port for Wire {
 impl Session {
     /// The connection of this flow is open at `at_us`, in segments of `mss` payload bytes.
     pub(super) fn open(flow: FlowConfig, mss: u32, at_us: u64, opening: &Opening) -> (Self, Output) {
-        let FlowConfig { mut stack, chain, .. } = flow;
+        let (mut stack, chain) = (*flow.stack, (*flow.chain).clone());
         // Ticks of a coarse clock fall on multiples of it, and a connection can always be marked.
         stack.rto.phase = 0;
         stack.ecn = true;

@@ -13,15 +13,20 @@ mod wires;
 
 pub use clusters::Site;
 
+use std::sync::Arc;
+
 use firstflight_contract::{Nanos, Signals};
+use firstflight_host::chain::Chain;
 use firstflight_random::Stream;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{FlowGroup, Profile, Scenario, Source, limits};
+use firstflight_schemes::registry::AnyPhase;
+use firstflight_sim::alike::Alike;
 use firstflight_sim::config::{FlowConfig, Network, Sharing, UdpConfig};
 use firstflight_sim::schedule::WinnerTree;
 use firstflight_sim::sender::Sender;
 use firstflight_sim::sender::app::AppConfig;
-use firstflight_sim::sender::stack::{Pacing, Tokens};
+use firstflight_sim::sender::stack::{Pacing, Stack, Tokens};
 
 use crate::draw::draw;
 use crate::host::{Observe, Refusal};
@@ -47,7 +52,7 @@ pub struct Built {
     /// Destination and cluster of each flow.
     pub site: Vec<Site>,
     /// Label of each flow's chain of schemes.
-    pub scheme: Vec<String>,
+    pub scheme: Vec<Arc<str>>,
     /// Payload bytes of each flow; `None` is unlimited.
     pub size: Vec<Option<u64>>,
     /// Bandwidth-delay product of each flow's path, segments.
@@ -124,16 +129,19 @@ pub(crate) fn build_within(
         room.foresee(room::mean_of_group(group, built.network.end), key)?;
         let connections = traffic::connections(group, built.network.end, seed, &mut room);
         room.check(key)?;
+        let (label, chain): (Arc<str>, _) = (group.scheme.label().into(), Alike::from(chain(group)));
+        let mut last = None;
         for connection in connections {
             let site = Site::of(&scenario.network, group, &connection.ends);
-            let mut flow = flow(scenario, group, connection, Run { seed, ecn }, &mut wires);
+            let run = Run { seed, ecn, chain: &chain };
+            let mut flow = flow(scenario, group, connection, run, &mut last, &mut wires);
             let named = flow.forward.iter().filter(|&&link| link < wires.named);
             routers::check(group, &place, named.map(|&link| &wires.links[link]))?;
             flow.sharing = clusters.join(group, index, &place, &site)?;
             built.site.push(site);
             built.size.push(flow.app.bytes);
             built.group.push(index);
-            built.scheme.push(group.scheme.label());
+            built.scheme.push(Arc::clone(&label));
             let (bdp, buffer) = wires.capacity(&flow.forward, &flow.reverse, scenario.packet.size);
             built.bdp.push(bdp);
             built.buffer.push(buffer);
@@ -301,11 +309,12 @@ fn check(group: &FlowGroup, payload: u32, place: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Values common to all flows of a run.
+/// Values common to all flows of a group in a run.
 #[derive(Clone, Copy)]
-struct Run {
+struct Run<'a> {
     seed: u64,
     ecn: bool,
+    chain: &'a Alike<Chain<AnyPhase>>,
 }
 
 /// Cuts drawn sizes to what one connection can send; sizes that a scenario states are below it.
@@ -337,11 +346,13 @@ fn check_duration(built: &Built, duration: Option<Nanos>) -> Result<(), Refusal>
     }
 }
 
+/// The configuration of a connection. One whose stack is that of the `last` connection has it from there.
 fn flow(
     scenario: &Scenario,
     group: &FlowGroup,
     connection: Connection,
-    Run { seed, ecn }: Run,
+    Run { seed, ecn, chain }: Run<'_>,
+    last: &mut Option<Alike<Stack>>,
     wires: &mut Wires<'_>,
 ) -> FlowConfig {
     let Connection { name, of, ends, mut app } = connection;
@@ -352,12 +363,17 @@ fn flow(
     within_limits(&mut app, mss);
     let header = group.profile.stack().header;
     let phase = draw(group.clock_phase(), &mut Stream::named(seed, &format!("clock {name}"))).0;
+    let stack = stack_of(group, scenario.packet, phase, ecn, app.bytes);
+    let stack = match last {
+        Some(last) if **last == stack => last.clone(),
+        _ => last.insert(stack.into()).clone(),
+    };
     FlowConfig {
         name,
         forward: paths.forward,
         reverse: paths.reverse,
-        stack: stack_of(group, scenario.packet, phase, ecn, app.bytes),
-        chain: chain(group),
+        stack,
+        chain: chain.clone(),
         sharing: Sharing::default(),
         app,
         header,

@@ -9,7 +9,8 @@ use firstflight_net::rate_trace::RateTrace;
 use firstflight_net::token_bucket::BucketConfig;
 use firstflight_scenario as scenario;
 use firstflight_scenario::{Endpoints, Graph, Limit, LinkTrace, Queue, Scenario, Schedule};
-use firstflight_sim::config::{LinkConfig, QueueConfig};
+use firstflight_sim::alike::Alike;
+use firstflight_sim::config::{LinkConfig, LinkKind, QueueConfig};
 use firstflight_sim::dumbbell::{Dumbbell, Paths};
 
 use super::routes::Routes;
@@ -47,18 +48,18 @@ impl<'a> Wires<'a> {
             }
             scenario::Network::Graph(graph) => {
                 let links = graph.links.iter().map(|link| LinkConfig {
-                    trace: link.trace.as_ref().map(trace),
-                    shaper: link.shaper.map(bucket),
-                    loss: link.loss,
-                    loss_burst: link.loss_burst,
-                    drop: Arc::clone(&link.drop),
-                    lanes: link.reorder.map(lanes),
-                    ..LinkConfig::new(
-                        &link.name,
-                        link.rate,
-                        link.delay,
-                        queue(&link.queue, link.buffer, link.rate, packet),
-                    )
+                    name: link.name.clone(),
+                    rate: link.rate,
+                    delay: link.delay,
+                    kind: Alike::from(LinkKind {
+                        trace: link.trace.as_ref().map(trace),
+                        shaper: link.shaper.map(bucket),
+                        loss: link.loss,
+                        loss_burst: link.loss_burst,
+                        drop: Arc::clone(&link.drop),
+                        lanes: link.reorder.map(lanes),
+                        ..queue(&link.queue, link.buffer, link.rate, packet).into()
+                    }),
                 });
                 let links: Vec<_> = links.collect();
                 let kind = Kind::Graph { graph, routes: Routes::new(graph) };

@@ -2,6 +2,8 @@
 //!
 //! All events are kept: about 150 bytes per segment sent.
 
+use std::sync::Arc;
+
 use firstflight_contract::Rate;
 use firstflight_net::link::Passage;
 use firstflight_sim::config::{FlowConfig, Network};
@@ -346,7 +348,7 @@ fn word(state: CaState) -> &'static str {
 impl PacketRecorder {
     /// Records the connections of the network; `schemes` are the labels of their chains. The run stops if the connections send more
     /// than `most` packets.
-    pub(crate) fn of(network: &Network, schemes: &[String], most: u64) -> Self {
+    pub(crate) fn of(network: &Network, schemes: &[Arc<str>], most: u64) -> Self {
         let flows = network.flows.iter().zip(schemes).map(|(config, scheme)| Watched::new(config, scheme));
         Self { flows: flows.collect(), sent: 0, most }
     }

@@ -64,7 +64,7 @@ pub(super) fn replay(network: &Network, log: &[Event], findings: &mut Findings) 
     for ((flow, config), log) in (0..).zip(&network.flows).zip(by_flow) {
         let mut replay = Replay {
             flow,
-            stack: config.stack,
+            stack: *config.stack,
             offered: config.stack.receive_window.at(0),
             una: 0,
             max: 0,

@@ -40,13 +40,10 @@ pub struct App {
     joins: bool,
     /// Whether the writes are a stream, whatever their times.
     streams: bool,
-    /// For a stream: the bytes up to the end of each write that has begun and is not acknowledged.
-    ends: VecDeque<u64>,
     /// Payload bytes of the first write; `u64::MAX` never ends.
     first: u64,
-    /// Payload bytes of each further write; empty where each is as large as the first.
-    sizes: Vec<u64>,
-    pauses: Vec<u64>,
+    /// The writes after it, and those of a stream.
+    further: Option<Box<Further>>,
     clock: Clock,
     /// Time from the start until nothing more is written.
     lifetime: u64,
@@ -58,6 +55,17 @@ pub struct App {
     /// Duration of each write, from its beginning until it was acknowledged.
     completions: Vec<u64>,
     stopped: bool,
+}
+
+/// Writes of an application beside a single one.
+#[derive(Clone, Debug, Default)]
+struct Further {
+    /// Time to each further write.
+    pauses: Vec<u64>,
+    /// Payload bytes of each further write; empty where each is as large as the first.
+    sizes: Vec<u64>,
+    /// For a stream: the bytes up to the end of each write that has begun and is not acknowledged.
+    ends: VecDeque<u64>,
 }
 
 impl App {
@@ -82,10 +90,11 @@ impl App {
             segmentation: segmentation(config, mss, stream),
             joins,
             streams,
-            ends: VecDeque::new(),
             first: config.bytes.unwrap_or(u64::MAX),
-            sizes: if stream { config.sizes.clone() } else { vec![] },
-            pauses: config.pauses.clone(),
+            further: (stream || !config.pauses.is_empty()).then(|| {
+                let sizes = if stream { config.sizes.clone() } else { vec![] };
+                Box::new(Further { pauses: config.pauses.clone(), sizes, ends: VecDeque::new() })
+            }),
             clock: config.clock,
             lifetime: config.lifetime.unwrap_or(u64::MAX),
             established_at: None,
@@ -110,12 +119,14 @@ impl App {
     /// Makes the writes as large as `config` says.
     pub(super) fn write_in_all(&mut self, config: &AppConfig, mss: u32) {
         self.first = config.bytes.unwrap_or(u64::MAX);
-        self.ends.clear();
+        if let Some(further) = &mut self.further {
+            further.ends.clear();
+        }
         if self.streams {
             // The datagrams that were sent stay as they are.
             if let Some(stream) = self.segmentation.as_stream_mut().filter(|_| !self.began.is_empty()) {
                 stream.end_with(self.first);
-                self.ends.push_back(stream.end());
+                self.further.get_or_insert_default().ends.push_back(stream.end());
             }
             return;
         }
@@ -153,9 +164,10 @@ impl App {
     /// Appends the write that has begun to the stream, if there is one.
     fn append(&mut self, sent: u32) {
         let Some(stream) = self.segmentation.as_stream_mut() else { return };
-        let further = self.began.len().checked_sub(2).and_then(|further| self.sizes.get(further));
+        let Further { sizes, ends, .. } = &mut **self.further.get_or_insert_default();
+        let further = self.began.len().checked_sub(2).and_then(|further| sizes.get(further));
         stream.write_at_most(*further.unwrap_or(&self.first), sent);
-        self.ends.push_back(stream.end());
+        ends.push_back(stream.end());
     }
 
     /// A tool hands over `bytes`, after `sent` segments have been sent. Returns false, and changes nothing, where they would be
@@ -203,7 +215,7 @@ impl App {
     /// any of their segments may be short.
     pub(super) fn open_end(&self) -> u32 {
         if let Some(stream) = self.segmentation.as_stream() {
-            return match self.ends.front() {
+            return match self.further.as_ref().and_then(|further| further.ends.front()) {
                 Some(&end) => stream.first_from(end),
                 None if self.start == u64::MAX => 0,
                 None => u32::MAX,
@@ -230,7 +242,9 @@ impl App {
         }
         while self.open_end() <= acked && self.completions.len() < self.began.len() {
             self.completions.push(now - self.began[self.completions.len()]);
-            self.ends.pop_front();
+            if let Some(further) = &mut self.further {
+                further.ends.pop_front();
+            }
         }
         if let Some(stream) = self.segmentation.as_stream_mut() {
             stream.forget_before(acked);
@@ -241,11 +255,15 @@ impl App {
         }
     }
 
+    fn pauses(&self) -> &[u64] {
+        self.further.as_ref().map_or(&[], |further| &further.pauses)
+    }
+
     fn next_write(&mut self, from: u64) -> u64 {
         if self.stopped {
             return u64::MAX;
         }
-        let pause = self.pauses.get(self.began.len() - 1);
+        let pause = self.pauses().get(self.began.len() - 1);
         self.due = pause.map_or(u64::MAX, |pause| from.saturating_add(*pause));
         if self.due < self.stops_at() { self.due } else { u64::MAX }
     }
@@ -266,7 +284,7 @@ impl App {
 
     /// Whether every write is acknowledged, or writing has stopped.
     pub fn finished(&self) -> bool {
-        self.stopped || self.completions.len() > self.pauses.len()
+        self.stopped || self.completions.len() > self.pauses().len()
     }
 
     /// Payload bytes in the first `segments` segments.

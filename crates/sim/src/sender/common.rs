@@ -7,6 +7,7 @@ use super::rto::Rto;
 use super::stack::{IdleRestart, ReceiveWindow, Stack};
 use super::stamps::Ring;
 use crate::ahead::touch;
+use crate::alike::Alike;
 use firstflight_contract::{Ack, DescribeAck, Moment, Nanos, Plan, Rate, Signals};
 use firstflight_host::chain::Chain;
 use firstflight_host::pacer::Pacer;
@@ -158,7 +159,10 @@ pub struct Common {
     pub(crate) rounds: RoundCounter,
     pub(crate) stats: SenderStats,
     pub(crate) rto: Rto,
-    pub(crate) stack: Stack,
+    /// The peer's receive window, which may change.
+    pub(crate) receive_window: ReceiveWindow,
+    /// The rules, which all connections of a stack have alike.
+    pub(crate) stack: Alike<Stack>,
     /// The schemes in force.
     pub chain: Chain<AnyPhase>,
     /// Time at which each segment in flight was last sent, and its marks.
@@ -192,7 +196,13 @@ pub struct Common {
 
 impl Common {
     /// The state before the connection begins. `stamped` keeps the time at which each segment leaves.
-    pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App, rto: Rto, stamped: bool) -> Self {
+    pub(super) fn new(
+        stack: Alike<Stack>,
+        chain: Chain<AnyPhase>,
+        app: App,
+        rto: Rto,
+        stamped: bool,
+    ) -> Self {
         let needs = chain.needs();
         let wants_rate = needs.has(Signals::RATE);
         let wants_sent = needs.has(Signals::SENT);
@@ -226,6 +236,7 @@ impl Common {
             rounds: RoundCounter::default(),
             stats: SenderStats::default(),
             rto,
+            receive_window: stack.receive_window,
             stack,
             chain,
             stamps: Ring::new(stamped),
@@ -255,7 +266,7 @@ impl Common {
         touch(&self.stamps);
         touch(&self.rto);
         touch(&self.chain.control);
-        touch(&self.stack.receive_window);
+        touch(&self.receive_window);
         // The state of the kind of sender follows.
         touch(&self.processor);
     }
@@ -370,23 +381,23 @@ impl Common {
     /// One past the last segment that the receiver has room for.
     #[inline(always)]
     pub(crate) fn window_end(&self) -> u32 {
-        self.una.saturating_add(self.stack.receive_window.at(self.una))
+        self.una.saturating_add(self.receive_window.at(self.una))
     }
 
     /// Whether the peer's buffer grows, so that each ACK may offer a window of its own.
     #[inline(always)]
     pub(crate) fn is_offered_a_tuned_window(&self) -> bool {
-        self.stack.receive_window.is_tuned()
+        self.receive_window.is_tuned()
     }
 
     /// An ACK offers this window.
     pub(crate) fn offer(&mut self, window: ReceiveWindow) {
-        self.stack.receive_window = window;
+        self.receive_window = window;
     }
 
     /// Room of the receiver beyond the last ACK, bytes.
     pub(super) fn offered(&self) -> u64 {
-        u64::from(self.stack.receive_window.at(self.una)).saturating_mul(self.stack.mss.into())
+        u64::from(self.receive_window.at(self.una)).saturating_mul(self.stack.mss.into())
     }
 
     /// Time from the newest SYN to `now`, nanoseconds; zero if none has left.

@@ -32,7 +32,7 @@ impl Sender {
 
     /// The peer takes `segments` beyond the cumulative ACK from now on, and `part` bytes of the one after them.
     pub fn set_receive_window(&mut self, segments: u32, part: u32) {
-        self.stack.receive_window = ReceiveWindow::fixed(segments);
+        self.receive_window = ReceiveWindow::fixed(segments);
         each!(&mut self.0, connection => connection.on_window_set(segments, part));
     }
 

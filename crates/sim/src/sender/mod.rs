@@ -40,6 +40,7 @@ pub(crate) mod stamps;
 pub mod stream;
 mod timers;
 
+use crate::alike::Alike;
 use crate::packet::{self, Blocks};
 use app::App;
 pub use common::{Common, SenderStats};
@@ -134,7 +135,8 @@ impl Sender {
         <Connection<Rfc> as SenderKind>::OFFERED.union(<Connection<Linux> as SenderKind>::OFFERED);
 
     /// A connection that will begin when its application says so.
-    pub fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
+    pub fn new(stack: impl Into<Alike<Stack>>, chain: Chain<AnyPhase>, app: App) -> Self {
+        let stack = stack.into();
         Self(match stack.recovery {
             Recovery::Rack { .. } => Kinds::Linux(Connection::<Linux>::new(stack, chain, app)),
             Recovery::Packets => Kinds::Quic(Connection::<Quic>::new(stack, chain, app)),

@@ -63,7 +63,7 @@ impl Common {
             Carries::Load => header::words(Header::Vcp(Load::Unknown)),
             Carries::Congestion => {
                 let cwnd = self.chain.control.cwnd as f64 * self.on_wire();
-                let limit = f64::from(self.stack.receive_window.limit) * self.mss as f64 * self.on_wire();
+                let limit = f64::from(self.receive_window.limit) * self.mss as f64 * self.on_wire();
                 // The paper's section 3.3: "H_feedback = (r rtt - cwnd) / (number of packets in the current cwnd)", r the
                 // desired rate: as much as the receiver takes.
                 let packets = (self.chain.control.cwnd as f64 / self.mss as f64).max(1.0);
@@ -99,7 +99,7 @@ impl Common {
         let entry = Entry {
             now: Nanos(now),
             flow_size: self.app.write_bytes(),
-            receive_window: u64::from(self.stack.receive_window.limit).saturating_mul(self.mss),
+            receive_window: u64::from(self.receive_window.limit).saturating_mul(self.mss),
             mss: self.stack.mss,
             ..Entry::default()
         };

@@ -3,9 +3,9 @@
 use crate::packet::Blocks;
 
 /// SACKed and retransmitted segments above the cumulative ACK.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
-    /// Ring of bits, one a segment; its length is a power of two words.
+    /// Ring of bits, one a segment; its length is a power of two words, or zero before the first block.
     bits: Vec<u64>,
     /// SACKed segments.
     sacked: u32,
@@ -17,19 +17,6 @@ pub(super) struct Scoreboard {
     retransmitted: u32,
     /// The blocks of the last ACK: repeated blocks cost nothing.
     last: Blocks,
-}
-
-impl Default for Scoreboard {
-    fn default() -> Self {
-        Self {
-            bits: vec![0; 4],
-            sacked: 0,
-            highest: 0,
-            retransmitted_to: 0,
-            retransmitted: 0,
-            last: Blocks::default(),
-        }
-    }
 }
 
 impl Scoreboard {
@@ -49,16 +36,17 @@ impl Scoreboard {
     pub(super) fn reserve(&mut self, una: u32, window: u32) {
         // Two spare words, so that no two live segments share a bit whatever their alignment.
         if window as usize + 128 > self.bits.len() * 64 {
-            self.grow(una);
+            self.grow(una, window);
         }
     }
 
     #[cold]
-    fn grow(&mut self, una: u32) {
+    fn grow(&mut self, una: u32, window: u32) {
         let old = self.bits.len() as u32;
-        let mut bits = vec![0; 2 * old as usize];
+        let new = (window + 128).div_ceil(64).next_power_of_two().max(4);
+        let mut bits = vec![0; new as usize];
         for word in (una >> 6)..(una >> 6) + old {
-            bits[(word & (2 * old - 1)) as usize] = self.bits[(word & (old - 1)) as usize];
+            bits[(word & (new - 1)) as usize] = self.bits[(word & (old - 1)) as usize];
         }
         self.bits = bits;
     }
@@ -72,7 +60,7 @@ impl Scoreboard {
     #[inline]
     fn span(&mut self, from: u32, to: u32, mut f: impl FnMut(&mut u64, u64)) {
         let mut segment = from;
-        while segment < to {
+        while segment < to && !self.bits.is_empty() {
             let end = ((segment | 63) + 1).min(to);
             let count = end - segment;
             let mask = if count == 64 { !0 } else { ((1 << count) - 1) << (segment & 63) };
@@ -220,6 +208,7 @@ mod tests {
     #[test]
     fn a_repeated_block_counts_once() {
         let mut board = Scoreboard::default();
+        board.reserve(0, 128);
         assert_eq!(board.add(&blocks(&[(3, 5)]), 0, 20), 2);
         assert_eq!(board.add(&blocks(&[(3, 6)]), 0, 20), 1);
         assert_eq!(board.add(&blocks(&[(8, 9), (3, 6)]), 0, 20), 1);
@@ -229,6 +218,7 @@ mod tests {
     #[test]
     fn a_hole_is_lost_once_three_segments_above_it_have_arrived() {
         let mut board = Scoreboard::default();
+        board.reserve(0, 128);
         // Segments 0 and 4 are missing; 1, 2, 3 and 5, 6 arrived: above 0 lie five, above 4 only two.
         board.add(&blocks(&[(5, 7), (1, 4)]), 0, 20);
         assert_eq!(board.lost_below(0, 3), (3, 1));
@@ -240,6 +230,7 @@ mod tests {
     #[test]
     fn holes_are_found_in_order_and_once() {
         let mut board = Scoreboard::default();
+        board.reserve(0, 128);
         board.add(&blocks(&[(100, 110), (2, 70)]), 0, 200);
         board.begin_recovery(0);
         let mut holes = vec![];
@@ -258,6 +249,7 @@ mod tests {
     #[test]
     fn growing_keeps_what_is_known_across_word_boundaries() {
         let mut board = Scoreboard::default();
+        board.reserve(100, 128);
         board.add(&blocks(&[(130, 190)]), 100, 250);
         board.reserve(100, 1000);
         assert_eq!(board.add(&blocks(&[(120, 195)]), 100, 1100), 15);

@@ -8,6 +8,7 @@ use firstflight_contract::{Nanos, Rate};
 use firstflight_host::chain::Chain;
 use firstflight_net::queue::red::RedConfig;
 use firstflight_schemes::registry::AnyPhase;
+use firstflight_sim::alike::Alike;
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::config::{FlowConfig, LinkConfig, Network, QueueConfig, Sharing, UdpConfig};
 use firstflight_sim::dumbbell::Dumbbell;
@@ -162,7 +163,9 @@ pub(crate) fn network(case: &Case) -> Network {
     let rtt = case.rtt * MS;
     let mut net = Dumbbell::new(rate, Rate(10 * rate.0), Nanos(rtt), queue, QueueConfig::Packets(100_000));
     net.links[0].loss = case.loss;
-    let chain = Chain::new(AnyPhase::chain(&case.schemes).expect("registered")).expect("a chain");
+    let chain: Alike<_> =
+        Chain::new(AnyPhase::chain(&case.schemes).expect("registered")).expect("a chain").into();
+    let stack: Alike<_> = stack(case).into();
     let flows = (0..case.flows).map(|i| {
         let spread = rtt / 5 * i as u64 / (case.flows as u64).max(2);
         let paths = net.attach(&format!("flow.{i}"), Nanos(rtt * 9 / 10 + spread));
@@ -171,7 +174,7 @@ pub(crate) fn network(case: &Case) -> Network {
             name: format!("flow.{i}"),
             forward: paths.forward,
             reverse: paths.reverse,
-            stack: stack(case),
+            stack: stack.clone(),
             chain: chain.clone(),
             sharing: Sharing::default(),
             app: AppConfig {
@@ -215,7 +218,9 @@ pub(crate) fn line_of_routers(case: &Case, delays_us: &[u64], spans: &[(usize, u
     let link = |name: String, us: u64| {
         let rate = Rate(case.mbit_s * 1_000_000);
         let queue = QueueConfig::Packets(case.buffer);
-        LinkConfig { loss: case.loss, ..LinkConfig::new(name, rate, Nanos(us * 1000), queue) }
+        let mut link = LinkConfig::new(name, rate, Nanos(us * 1000), queue);
+        link.loss = case.loss;
+        link
     };
     net.links = (0..hops).map(|i| link(format!("right{i}"), delays_us[i])).collect();
     net.links.extend((0..hops).map(|i| link(format!("left{i}"), delays_us[i])));

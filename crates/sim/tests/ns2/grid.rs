@@ -101,8 +101,8 @@ impl Cell {
                 name,
                 forward: paths.forward,
                 reverse: paths.reverse,
-                stack: self.stack(phase),
-                chain: chain.clone(),
+                stack: self.stack(phase).into(),
+                chain: chain.clone().into(),
                 sharing: Sharing::default(),
                 app: AppConfig {
                     start: i * self.count("stagger") * MS + late as u64,

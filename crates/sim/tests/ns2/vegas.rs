@@ -22,7 +22,7 @@ fn exit_window(mbit_s: u64, gamma: u64, cut: f64) -> f64 {
     let mut phases = AnyPhase::chain(&["vegas", "vegas"]).expect("registered");
     phases[0].set("gamma", Value::Packets(gamma)).expect("a parameter");
     phases[0].set("cut", Value::Number(cut)).expect("a parameter");
-    network.flows[0].chain = Chain::new(phases).expect("a chain");
+    network.flows[0].chain = Chain::new(phases).expect("a chain").into();
     let exit = simulate(&network).flows[0].startup_exit.expect("it leaves slow start");
     assert_eq!(exit.reason.label(), "delay");
     exit.cwnd as f64 / 960.0

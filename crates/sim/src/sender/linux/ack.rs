@@ -155,7 +155,7 @@ impl Connection<Linux> {
     /// not move the window.
     pub(crate) fn on_old_ack(&mut self, now: u64, ack: &AckIn, port: &mut impl Port) {
         // RFC 5961 section 5.2: an ACK further back than the largest window is ignored.
-        let widest = self.own.widest_window.max(self.stack.receive_window.at(self.una));
+        let widest = self.own.widest_window.max(self.receive_window.at(self.una));
         if !self.stack.recovery.is_selective() || self.una - ack.seq > widest {
             return;
         }

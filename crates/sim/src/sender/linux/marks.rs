@@ -1,6 +1,6 @@
 //! The marks of the segments in flight (SACKed, lost, retransmitted) and their counts.
 
-use super::Linux;
+use super::{Linux, State};
 use crate::packet::Blocks;
 use crate::sender::connection::Connection;
 use crate::sender::stamps::{LOST, RETRANS, RETRANSMITTED, SACKED, sent};
@@ -30,7 +30,7 @@ pub(super) struct Delivery {
     pub(super) newly_sacked: Option<(u64, u64)>,
 }
 
-impl Linux {
+impl State {
     /// Segments in the network (RFC 6675's pipe).
     #[inline]
     pub(crate) fn in_flight(&self, out: u32) -> u32 {

@@ -29,6 +29,7 @@ use super::rto::Rto;
 use super::stack::Stack;
 use super::stamps::Ring;
 use super::{AckIn, Port};
+use crate::alike::Alike;
 use crate::packet::Blocks;
 use delivery::DeliveryRate;
 use detect::Detector;
@@ -66,10 +67,13 @@ struct Undo {
     ssthresh: Option<u64>,
 }
 
+/// The state in a box: it is larger than that of the sender by the RFCs, which would take as much memory.
+pub(crate) type Linux = Box<State>;
+
 /// The state of one connection. Amounts are segments, times nanoseconds.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Linux {
+pub(crate) struct State {
     pub(crate) state: CaState,
     /// Purpose of the sender's retransmission timer.
     pub(crate) armed: Armed,
@@ -128,7 +132,7 @@ pub(crate) struct Linux {
     initial_pace: InitialPace,
 }
 
-impl Default for Linux {
+impl Default for State {
     fn default() -> Self {
         Self {
             state: CaState::Open,
@@ -171,13 +175,13 @@ const UNPACED: u64 = 10;
 
 impl Connection<Linux> {
     /// A connection that will begin when its application says so.
-    pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
+    pub(super) fn new(stack: Alike<Stack>, chain: Chain<AnyPhase>, app: App) -> Self {
         let needs = chain.needs();
         let delivery =
             needs.has(Signals::RATE).then(|| Box::new(DeliveryRate::new(needs.has(Signals::LOSSES))));
         Self {
-            common: Common::new(stack, chain, app, Rto::linux(stack.rto), true),
-            own: Linux { delivery, ..Linux::default() },
+            common: Common::new(stack.clone(), chain, app, Rto::linux(stack.rto), true),
+            own: Box::new(State { delivery, ..State::default() }),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Receive windows that end inside a segment in flight, because the receiver has shrunk its window. The kernel retransmits
 //! the part that fits and splits the segment for that. So does this sender; the segments behind it get new numbers.
 
-use super::Linux;
+use super::{Linux, State};
 use crate::sender::Port;
 use crate::sender::connection::Connection;
 use crate::sender::stamps::{LOST, RETRANS};
@@ -29,7 +29,7 @@ impl Connection<Linux> {
         }
         self.split(segment, part);
         // The first part is a segment that fits.
-        self.stack.receive_window = self.stack.receive_window.one_more();
+        self.receive_window = self.receive_window.one_more();
         port.split(segment, part);
         true
     }
@@ -55,7 +55,7 @@ impl Connection<Linux> {
     }
 }
 
-impl Linux {
+impl State {
     /// Segments beyond `split`, which becomes two, get the next number.
     fn renumber(&mut self, split: u32, beyond: impl Fn(&mut u32)) {
         let numbers = [

@@ -22,6 +22,7 @@ use super::rto::Rto;
 use super::stack::{Datagrams, Pacing, Stack};
 use super::stamps::Ring;
 use super::{AckIn, Port};
+use crate::alike::Alike;
 use datagrams::Sizes;
 use firstflight_contract::{Lost, Nanos, Rate, Signals};
 use firstflight_host::chain::Chain;
@@ -55,10 +56,13 @@ struct Packet {
     flight: Flight,
 }
 
+/// The state in a box: it is larger than that of the sender by the RFCs, which would take as much memory.
+pub(crate) type Quic = Box<State>;
+
 /// The state of one connection. Times are nanoseconds, amounts bytes of UDP payload.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Quic {
+pub(crate) struct State {
     /// The stack's datagrams.
     rules: Box<Datagrams>,
     /// Packets from the oldest one in flight on, in the order of their numbers.
@@ -119,7 +123,7 @@ struct Before {
     losses: u64,
 }
 
-impl Quic {
+impl State {
     /// Number of the next packet.
     fn next(&self) -> u64 {
         self.oldest + self.packets.len() as u64
@@ -128,14 +132,14 @@ impl Quic {
 
 impl Connection<Quic> {
     /// A connection that will begin when its application says so.
-    pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
+    pub(super) fn new(stack: Alike<Stack>, chain: Chain<AnyPhase>, app: App) -> Self {
         let rules =
             stack.rules.datagrams.expect("a stack whose losses are found by packet numbers has datagrams");
-        let mut common = Common::new(stack, chain, app, Rto::new(stack.rto), true);
+        let mut common = Common::new(stack.clone(), chain, app, Rto::new(stack.rto), true);
         // Every ACK takes the long path, and all amounts are bytes.
         common.orderly = false;
         common.unit = 1;
-        let own = Quic {
+        let own = Box::new(State {
             sampler: common.chain.needs().has(Signals::RATE).then(Box::default),
             sizes: Sizes::of(&rules, stack.largest_datagram),
             rules: Box::new(rules),
@@ -163,7 +167,7 @@ impl Connection<Quic> {
             waiting: common.chain.needs().has(Signals::LOSSES).then(Vec::new),
             flight: Flight::default(),
             bucket: Bucket::of(&stack),
-        };
+        });
         Self { common, own }
     }
 

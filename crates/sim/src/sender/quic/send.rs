@@ -65,7 +65,7 @@ impl Connection<Quic> {
         }
         let bytes_in = |segments: u32| self.app.bytes_in(segments, 0);
         let beyond = bytes_in(self.nxt + 1) - bytes_in(self.una);
-        let offered = u64::from(self.stack.receive_window.at(self.una)).saturating_mul(self.stack.mss.into());
+        let offered = u64::from(self.receive_window.at(self.una)).saturating_mul(self.stack.mss.into());
         beyond <= offered.min(self.stack.send_buffer.unwrap_or(u64::MAX))
     }
 

@@ -139,7 +139,7 @@ impl Connection<Rfc> {
         let flight = u64::from(self.flight());
         let inflated = self.chain.control.cwnd + u64::from(self.own.inflation) * self.mss;
         let base = if self.stack.rules.decrease_from_window {
-            inflated.min(u64::from(self.stack.receive_window.limit).saturating_mul(self.mss))
+            inflated.min(u64::from(self.receive_window.limit).saturating_mul(self.mss))
         } else if self.own.dup_acks > 0 {
             // RFC 5681 section 3.2 step 2: segments of limited transmit "MUST NOT be included in this calculation".
             flight.min(self.own.flight_at_dup.into()) * self.mss

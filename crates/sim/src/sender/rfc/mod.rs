@@ -18,6 +18,7 @@ use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use super::stack::{IdleRestart, RecoveryRule, Stack};
 use super::{AckIn, Port};
+use crate::alike::Alike;
 use firstflight_contract::{Nanos, Signals, Trigger};
 use firstflight_host::chain::Chain;
 use firstflight_host::episode::OncePerWindow;
@@ -83,7 +84,7 @@ pub(crate) struct Rfc {
 
 impl Connection<Rfc> {
     /// A connection that will begin when its application says so.
-    pub(super) fn new(stack: Stack, chain: Chain<AnyPhase>, app: App) -> Self {
+    pub(super) fn new(stack: Alike<Stack>, chain: Chain<AnyPhase>, app: App) -> Self {
         let stamped = stack.rules.rtt_per_ack || chain.needs().has(Signals::RTT);
         let own = Rfc {
             timed: u32::MAX,
@@ -110,7 +111,7 @@ impl Connection<Rfc> {
             resumed: 0,
             slow_after_timeout: false,
         };
-        Self { common: Common::new(stack, chain, app, Rto::new(stack.rto), stamped), own }
+        Self { common: Common::new(stack.clone(), chain, app, Rto::new(stack.rto), stamped), own }
     }
 }
 
