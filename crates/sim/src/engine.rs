@@ -8,6 +8,7 @@ use crate::header;
 use crate::hop::Source;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
+use crate::parts::Numbers;
 use crate::receiver::AckOut;
 use crate::route::{End, Leg, Routes, Waits};
 use crate::sender::AckIn;
@@ -74,6 +75,13 @@ impl Plan {
             finite: waits.then_some(finite),
             after_last: if drains { AfterLast::Drains } else { AfterLast::Ends },
         }
+    }
+
+    /// Of a part, whose queues tell flows apart by their numbers in the whole network.
+    pub(crate) fn of_part(network: &Network, numbers: Numbers) -> Self {
+        let mut plan = Self::new(network, Mode::Fused);
+        plan.routes.numbers = numbers;
+        plan
     }
 
     /// For the times of the flows that end: whatever else has run ahead when the last of them ends is of no use.
@@ -168,6 +176,16 @@ impl<'r, O: Observer> Engine<'r, O> {
             || self.flows.iter().any(|flow| flow.receiver.awake_at() > end || flow.processes_until() > end);
         self.unfinished == Some(0)
             && (ahead() || self.after_last == AfterLast::Drains && self.wire.has_run_past(end))
+    }
+
+    /// Whether the run ends with its last finite flow, so that its end is known only then.
+    pub(crate) fn ends_with_flows(&self) -> bool {
+        self.unfinished.is_some()
+    }
+
+    /// Whether the last finite flow, with which the run ends, has finished.
+    pub(crate) fn has_finished(&self) -> bool {
+        self.unfinished == Some(0)
     }
 
     /// Whether connections share state.

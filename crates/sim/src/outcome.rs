@@ -1,9 +1,11 @@
 //! Results of a run.
 
 use crate::config::{LinkConfig, Network};
+use crate::divided;
 use crate::engine::{Engine, Mode, Plan};
 use crate::flow::Flow;
 use crate::observe::{NoObserver, Observer};
+use crate::parts;
 use firstflight_contract::StartupExit;
 use firstflight_net::readings::LinkStats;
 
@@ -97,9 +99,24 @@ impl Outcome {
     }
 }
 
-/// Simulates `network` without an observer.
+/// Simulates `network` without an observer, by one thread.
 pub fn simulate(network: &Network) -> Outcome {
-    simulate_observed(network, Mode::Fused, NoObserver).0
+    simulate_on(network, 1)
+}
+
+/// Number of parts of `network` that [`simulate_on`] runs each by itself.
+pub fn count_parts(network: &Network) -> usize {
+    parts::of(network).len()
+}
+
+/// Simulates `network` without an observer, by at most `threads` threads. Only parts that nothing couples run beside each other, so
+/// that the outcome is the same for any number of threads.
+pub fn simulate_on(network: &Network, threads: usize) -> Outcome {
+    let parts = parts::of(network);
+    if parts.len() == 1 {
+        return simulate_observed(network, Mode::Fused, NoObserver).0;
+    }
+    divided::simulate(network, parts, threads)
 }
 
 /// Simulates `network` in `mode` with an observer. Neither the outcome nor the observer holds anything that happens after the
@@ -114,13 +131,23 @@ pub fn simulate_observed<O: Observer + Clone>(network: &Network, mode: Mode, obs
         engine = Engine::new(network, &plan, Some(end), observer);
         engine.run();
     }
+    outcome_of(engine, end, network.grid.0, &network.links)
+}
+
+/// The outcome of a run that ended at `end`, with deliveries at multiples of `grid`, and its observer.
+pub(crate) fn outcome_of<'a, O: Observer>(
+    mut engine: Engine<O>,
+    end: u64,
+    grid: u64,
+    links: impl IntoIterator<Item = &'a LinkConfig>,
+) -> (Outcome, O) {
     engine.forget_packets();
-    let links = engine.link_stats(end).zip(&network.links);
+    let links = engine.link_stats(end).zip(links);
     let links = links.map(|(stats, config)| LinkOutcome::of(end, stats, config)).collect();
     let flows = std::mem::take(&mut engine.flows).into_iter().enumerate();
     let flows = flows.map(|(index, flow)| {
         let (lost, lost_before_exit) = (engine.lost(index), engine.lost_before_exit(index, &flow));
-        flow_outcome(flow, (lost, lost_before_exit), end, network.grid.0)
+        flow_outcome(flow, (lost, lost_before_exit), end, grid)
     });
     let flows = flows.collect();
     (Outcome { end, flows, links }, engine.into_observer())

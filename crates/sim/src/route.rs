@@ -11,6 +11,7 @@
 
 use crate::config::Network;
 use crate::lookahead::{Lookahead, Stops};
+use crate::parts::Numbers;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -130,6 +131,8 @@ pub(crate) struct Routes {
     pub(crate) data: Vec<u32>,
     pub(crate) acks: Vec<u32>,
     pub(crate) udp: Vec<u32>,
+    /// Numbers by which queues tell flows and sources apart.
+    pub(crate) numbers: Numbers,
 }
 
 /// A place where packets wait: in front of an endpoint, or in front of a link, per source.
@@ -200,6 +203,7 @@ impl Routes {
         data: vec![],
         acks: vec![],
         udp: vec![],
+        numbers: Numbers::Whole(0),
     };
 
     /// Compiles the paths of `network`.
@@ -234,6 +238,7 @@ impl Routes {
             data: vec![],
             acks: vec![],
             udp: vec![],
+            numbers: Numbers::Whole(network.flows.len() as u32),
         };
         routes.number(&mut places);
         let stages = routes.stages.len();

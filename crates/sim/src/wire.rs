@@ -100,7 +100,7 @@ impl<'r, O: Observer> Wire<'r, O> {
             dequeue_hops: routes
                 .dequeue_links
                 .iter()
-                .map(|&(link, leg)| DequeueHop::new(network, link, leg))
+                .map(|&(link, leg)| DequeueHop::new(network, link, leg, routes.numbers.clone()))
                 .collect(),
             feeds: routes.stages.iter().flat_map(|feeds| feeds.clone().map(|_| Feed::default())).collect(),
             clocks: Clocks::new(stages.len()),

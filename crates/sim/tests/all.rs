@@ -13,6 +13,7 @@ mod jump_start;
 mod limited;
 mod memory;
 mod modes;
+mod parts;
 mod quic;
 mod quic_stacks;
 mod readings;

@@ -6,6 +6,7 @@ use crate::config::Network;
 use crate::hop;
 use crate::observe::Observer;
 use crate::packet::{self, Packet};
+use crate::parts::Numbers;
 use crate::route::{End, Leg};
 use firstflight_net::dequeue_link::{Departure, DequeueLink};
 use firstflight_net::link::Passage;
@@ -28,24 +29,23 @@ pub(crate) struct DequeueHop {
     /// Leg that carries its release events, and whether one is scheduled.
     leg: u32,
     armed: bool,
-    /// Number of TCP flows; UDP sources are numbered after them.
-    flows: u32,
+    numbers: Numbers,
 }
 
 impl DequeueHop {
     /// Creates the link of this number, whose release events come over `leg`.
-    pub(crate) fn new(network: &Network, number: usize, leg: u32) -> Self {
+    pub(crate) fn new(network: &Network, number: usize, leg: u32, numbers: Numbers) -> Self {
         let link = hop::dequeue_link(&network.links[number], network.seed);
         let link = link.expect("routes list the links whose queues decide at dequeue time");
-        Self { link, number, leg, armed: false, flows: network.flows.len() as u32 }
+        Self { link, number, leg, armed: false, numbers }
     }
 
     /// Flow number for the queue: one per direction of a connection and one per UDP source.
     fn flow(&self, leg: &Leg, content: &Content) -> u32 {
         match leg.ack_size {
-            0 => 2 * leg.flow,
-            _ if content.seq == SYN && content.high == UDP_MARK => 2 * self.flows + content.low as u32,
-            _ => 2 * leg.flow + 1,
+            0 => 2 * self.numbers.of_flow(leg.flow),
+            _ if content.seq == SYN && content.high == UDP_MARK => self.numbers.of_udp(content.low as u32),
+            _ => 2 * self.numbers.of_flow(leg.flow) + 1,
         }
     }
 }
