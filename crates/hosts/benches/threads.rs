@@ -11,7 +11,7 @@ use firstflight_contract::Nanos;
 use firstflight_hosts::network::build;
 use firstflight_scenario::parse;
 use firstflight_sim::config::Network;
-use firstflight_sim::outcome::{count_parts, simulate_on};
+use firstflight_sim::outcome::{count_parts, count_threads, simulate_on};
 
 /// A network of so many separate bottlenecks of 1 Gbit/s, each with flows of its own.
 fn bottlenecks(count: usize, flows: usize, seconds: u32) -> Network {
@@ -29,6 +29,17 @@ fn bottlenecks(count: usize, flows: usize, seconds: u32) -> Network {
     network(&text)
 }
 
+/// A dumbbell of so many flows that start within a second, with round trips of 72 to 88 ms.
+fn dumbbell(flows: usize, mbit_s: usize, seconds: u32) -> Network {
+    network(&format!(
+        "duration = \"{seconds} s\"\n[packet]\nsize = \"1000 B\"\n[path]\nrate = \"{mbit_s} Mbit/s\"\nrtt = \"80 ms\"\nbuffer = \"{} packets\"\n\
+         [[flow]]\nname = \"f\"\nprofile = \"ns2\"\nrecovery = \"sack\"\ncount = {flows}\nstart = {{ every = \"{} us\" }}\n\
+         rtt = {{ uniform = [\"72 ms\", \"88 ms\"] }}\n",
+        mbit_s * 10,
+        1_000_000 / flows
+    ))
+}
+
 fn network(text: &str) -> Network {
     let loaded = parse(text, "").unwrap_or_else(|error| panic!("{error}"));
     build(&loaded.scenario, loaded.scenario.seed, Nanos::from_secs(1)).expect("the simulator runs it").network
@@ -37,10 +48,12 @@ fn network(text: &str) -> Network {
 /// A work: its name, and its network.
 type Work = (&'static str, fn() -> Network);
 
-const WORKS: [Work; 4] = [
+const WORKS: [Work; 6] = [
     ("16 bottlenecks of 1000 flows, 10 s", || bottlenecks(16, 1000, 10)),
-    ("1 bottleneck of 1000 flows, 20 s", || bottlenecks(1, 1000, 20)),
-    ("1 bottleneck of 10 flows, 60 s", || bottlenecks(1, 10, 60)),
+    ("A: 10 flows, 100 Mbit/s, 60 s", || dumbbell(10, 100, 60)),
+    ("100 flows, 1 Gbit/s, 20 s", || dumbbell(100, 1000, 20)),
+    ("1000 flows, 1 Gbit/s, 20 s", || dumbbell(1000, 1000, 20)),
+    ("10000 flows, 10 Gbit/s, 5 s", || dumbbell(10_000, 10_000, 5)),
     ("600 nodes", || network(include_str!("../../../papers/yu-newman/scenarios/nodes-600.toml"))),
 ];
 
@@ -79,9 +92,10 @@ fn main() {
     let threads = option("--threads", std::thread::available_parallelism().map_or(1, usize::from));
     let runs = option("--runs", 5);
     println!(
-        "{:<36} {:>5} {:>7} {:>9} {:>9} {:>6} {:>8} {:>8} {:>8}",
+        "{:<36} {:>5} {:>7} {:>7} {:>9} {:>9} {:>6} {:>8} {:>8} {:>8}",
         "work",
         "parts",
+        "threads",
         "Mhops",
         "s, 1",
         format!("s, {threads}"),
@@ -111,8 +125,9 @@ fn main() {
         // The share of the threads' time in which they had nothing to do, or the system gave their core to others.
         let waiting = 100.0 * (1.0 - cpu_all / (all * threads as f64));
         println!(
-            "{name:<36} {:>5} {:>7.1} {one:>9.3} {all:>9.3} {:>6.2} {cpu_one:>8.2} {cpu_all:>8.2} {waiting:>6.0} %",
+            "{name:<36} {:>5} {:>7} {:>7.1} {one:>9.3} {all:>9.3} {:>6.2} {cpu_one:>8.2} {cpu_all:>8.2} {waiting:>6.0} %",
             count_parts(&network),
+            count_threads(&network, threads),
             hops as f64 * 1e-6,
             one / all
         );

@@ -10,7 +10,7 @@ use firstflight_scenario::{Draws, Scenario, limits};
 use firstflight_sim::begun;
 use firstflight_sim::config::{FlowConfig, Network};
 use firstflight_sim::engine::Mode;
-use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
+use firstflight_sim::outcome::{Outcome, simulate_observed, simulate_on};
 
 use crate::host::{Begun, Ended, FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
@@ -191,7 +191,7 @@ fn run(
     let (part, capture) = captured.map_or((None, None), |(outcome, capture)| (Some(outcome), Some(capture)));
     let (outcome, ((packets, flow), samples)) = match observed {
         Some(observed) => observed,
-        None => (part.unwrap_or_else(|| simulate(network)), ((None, None), None)),
+        None => (part.unwrap_or_else(|| simulate_on(network, observe.threads)), ((None, None), None)),
     };
     let recording =
         packets.map(|packets| packets.finish("run").ok_or_else(|| too_many_packets(most))).transpose()?;

@@ -4,20 +4,17 @@ use crate::config::Network;
 use crate::engine::{Engine, Plan};
 use crate::observe::NoObserver;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome, outcome_of};
-use crate::parts::{Numbers, Part};
+use crate::parts::{self, Numbers, Part};
 use crate::pool;
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// Expected link crossings from which on a run is worth threads: they take a hundred times as long as it takes to start a thread.
-const WORTH_THREADS: f64 = 300_000.0;
 
 /// Simulates `network`, which has these parts, by at most `threads` threads.
 pub(crate) fn simulate(network: &Network, parts: Vec<Part>, threads: usize) -> Outcome {
     let mut parts: Vec<(f64, Part)> =
         parts.into_iter().map(|part| (part.expected_hops(network), part)).collect();
     let hops: f64 = parts.iter().map(|(hops, _)| hops).sum();
-    let threads = if hops < WORTH_THREADS { 1 } else { threads };
+    let threads = if hops < parts::WORTH_THREADS { 1 } else { threads };
     // The largest parts first, so that no thread begins one when the others have ended.
     parts.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let parts = parts.into_iter().map(|(_, part)| part).collect();

@@ -158,6 +158,12 @@ impl Lookahead {
         })
     }
 
+    /// The ways from stages for which `is_own` holds.
+    pub(crate) fn within(&self, is_own: impl Fn(u32) -> bool) -> Self {
+        let own = |ways: &Vec<Way>| ways.iter().copied().filter(|way| is_own(way.from)).collect();
+        Self { ways: self.ways.iter().map(own).collect(), ends: self.ends.clone() }
+    }
+
     /// Ways to `stage` from the stages directly upstream.
     #[inline]
     pub(crate) fn ways_to(&self, stage: usize) -> &[Way] {

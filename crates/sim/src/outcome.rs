@@ -6,6 +6,7 @@ use crate::engine::{Engine, Mode, Plan};
 use crate::flow::Flow;
 use crate::observe::{NoObserver, Observer};
 use crate::parts;
+use crate::windows;
 use firstflight_contract::StartupExit;
 use firstflight_net::readings::LinkStats;
 
@@ -109,14 +110,27 @@ pub fn count_parts(network: &Network) -> usize {
     parts::of(network).len()
 }
 
+/// Number of threads that [`simulate_on`] uses, of at most `threads`.
+pub fn count_threads(network: &Network, threads: usize) -> usize {
+    let parts = parts::of(network);
+    let hops: f64 = parts.iter().map(|part| part.expected_hops(network)).sum();
+    match parts.len() {
+        _ if hops < parts::WORTH_THREADS => 1,
+        1 => windows::count(network, threads).unwrap_or(1),
+        parts => parts.min(threads),
+    }
+}
+
 /// Simulates `network` without an observer, by at most `threads` threads. Only parts that nothing couples run beside each other, so
 /// that the outcome is the same for any number of threads.
 pub fn simulate_on(network: &Network, threads: usize) -> Outcome {
     let parts = parts::of(network);
-    if parts.len() == 1 {
-        return simulate_observed(network, Mode::Fused, NoObserver).0;
+    if parts.len() > 1 {
+        return divided::simulate(network, parts, threads);
     }
-    divided::simulate(network, parts, threads)
+    let in_windows = threads > 1 && parts[0].expected_hops(network) >= parts::WORTH_THREADS;
+    let outcome = if in_windows { windows::simulate(network, threads) } else { None };
+    outcome.unwrap_or_else(|| simulate_observed(network, Mode::Fused, NoObserver).0)
 }
 
 /// Simulates `network` in `mode` with an observer. Neither the outcome nor the observer holds anything that happens after the
@@ -154,7 +168,12 @@ pub(crate) fn outcome_of<'a, O: Observer>(
 }
 
 /// Result of a connection whose run ended at `end`; `lost` packets of it, and so many of them before the end of its start-up.
-fn flow_outcome(mut flow: Flow, (lost, lost_before_exit): (u64, u64), end: u64, grid: u64) -> FlowOutcome {
+pub(crate) fn flow_outcome(
+    mut flow: Flow,
+    (lost, lost_before_exit): (u64, u64),
+    end: u64,
+    grid: u64,
+) -> FlowOutcome {
     let delivered_at = flow.close_grid(end, grid);
     let sender = &flow.sender;
     let stats = sender.stats();

@@ -9,6 +9,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Expected link crossings from which on a run is worth threads: they take a hundred times as long as it takes to start one.
+pub(crate) const WORTH_THREADS: f64 = 300_000.0;
+
 /// Flows, sources and links of one part, by their numbers in the whole network, ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Part {
@@ -140,16 +143,21 @@ fn clock_is_short(network: &Network) -> bool {
 }
 
 /// Whether a scheme is from outside the registry. Its objects may share state that the engine does not know of.
-fn has_own_schemes(network: &Network) -> bool {
+pub(crate) fn has_own_schemes(network: &Network) -> bool {
     let is_own = |phase: &AnyPhase| matches!(phase, AnyPhase::Custom(_));
     network.flows.iter().any(|flow| flow.chain.phases().any(is_own))
 }
 
 /// Disjoint sets of numbers, each with its smallest as root.
-struct Sets(Vec<usize>);
+pub(crate) struct Sets(Vec<usize>);
 
 impl Sets {
-    fn root(&mut self, mut of: usize) -> usize {
+    /// So many numbers, each in a set of its own.
+    pub(crate) fn new(count: usize) -> Self {
+        Self((0..count).collect())
+    }
+
+    pub(crate) fn root(&mut self, mut of: usize) -> usize {
         while self.0[of] != of {
             self.0[of] = self.0[self.0[of]];
             of = self.0[of];
@@ -157,7 +165,7 @@ impl Sets {
         of
     }
 
-    fn join(&mut self, a: usize, b: usize) {
+    pub(crate) fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         self.0[a.max(b)] = a.min(b);
     }
@@ -165,7 +173,7 @@ impl Sets {
 
 /// Parts that share no link, and no cluster if connections share state. Links without traffic are with the first part.
 fn connected(network: &Network, by_cluster: bool) -> Vec<Part> {
-    let mut sets = Sets((0..network.links.len()).collect());
+    let mut sets = Sets::new(network.links.len());
     let mut clusters = BTreeMap::new();
     for flow in &network.flows {
         let first = flow.forward[0];

@@ -23,3 +23,4 @@ mod routers;
 mod shared_window;
 mod stages;
 mod token_bucket;
+mod windows;

@@ -1,4 +1,4 @@
-//! A run in parts has the outcome of one run of the whole, byte for byte, on any number of threads.
+//! A run in parts, and one in groups of stages, has the outcome of one run of the whole, byte for byte, on any number of threads.
 
 use crate::common::{Case, MS, audited, line_of_routers, network};
 use firstflight_contract::Nanos;
@@ -130,7 +130,8 @@ fn hold(finite: bool, count: u64) -> u32 {
         let whole = Network { seed, ..beside(&networks) };
         assert!(count_parts(&whole) >= networks.len(), "seed {seed}");
         let outcome = same(&whole);
-        hops += u32::from(outcome.packet_hops() > 300_000);
+        // Fewer crossings than expected: many of these are worth threads.
+        hops += u32::from(outcome.packet_hops() > 100_000);
     }
     hops
 }

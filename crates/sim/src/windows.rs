@@ -1,0 +1,179 @@
+//! One connected network on several threads: groups of stages run in windows, and meet between them.
+
+use crate::config::Network;
+use crate::engine::{Engine, Mode, Plan};
+use crate::groups::{Groups, MOST};
+use crate::observe::NoObserver;
+use crate::outcome::{LinkOutcome, Outcome, flow_outcome, outcome_of};
+use crate::parts;
+use crate::wire::Away;
+use std::hint::spin_loop;
+use std::mem::take;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, panicking, scope, yield_now};
+
+/// Looks at the others before a thread that waits gives its core away: about as long as a window of few packets lasts.
+const LOOKS: u32 = 20_000;
+
+/// Simulates `network` in groups by at most `threads` threads; `None` if that would gain too little.
+pub(crate) fn simulate(network: &Network, threads: usize) -> Option<Outcome> {
+    if parts::has_own_schemes(network) {
+        return None;
+    }
+    let whole = Plan::new(network, Mode::Fused);
+    let groups = Arc::new(Groups::of(network, whole.compiled(), threads)?);
+    let plans: Vec<Plan> =
+        (0..groups.count).map(|group| whole.of_group(network, &groups, group as u8)).collect();
+    let engines = run(network, &plans)?;
+    let finished = engines.iter().all(Engine::has_finished);
+    let end = engines.iter().map(Engine::ended_at).max()?;
+    if finished && engines.iter().any(|engine| engine.has_run_past(end)) {
+        drop(engines);
+        let mut engine = Engine::new(network, &whole, Some(end), NoObserver);
+        engine.run();
+        return Some(outcome_of(engine, end, network.grid.0, &network.links).0);
+    }
+    Some(together(network, &groups, engines, end))
+}
+
+/// Number of groups in which [`simulate`] would simulate `network`.
+pub(crate) fn count(network: &Network, threads: usize) -> Option<usize> {
+    let own = parts::has_own_schemes(network);
+    Groups::of(network, Plan::new(network, Mode::Fused).compiled(), threads)
+        .filter(|_| !own)
+        .map(|groups| groups.count)
+}
+
+/// The engines of all groups after the run; `None` if the run was stopped, or the system has not given the threads.
+fn run<'r>(network: &Network, plans: &'r [Plan]) -> Option<Vec<Engine<'r, NoObserver>>> {
+    let meeting = Meeting::new(plans.len());
+    let one = |group: usize| {
+        let _guard = Guard(&meeting);
+        let mut engine = Engine::new(network, &plans[group], None, NoObserver);
+        go(&mut engine, &meeting, group).map(|()| engine)
+    };
+    let one = &one;
+    scope(|scope| {
+        let others: Vec<_> =
+            (1..plans.len()).map(|group| Builder::new().spawn_scoped(scope, move || one(group))).collect();
+        if others.iter().any(Result::is_err) {
+            meeting.left.store(true, Ordering::Release);
+        }
+        let mut engines = vec![one(0)];
+        for other in others.into_iter().flatten() {
+            engines.push(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        // Those that were not there are missing.
+        let engines: Option<Vec<_>> = engines.into_iter().collect();
+        engines.filter(|engines| engines.len() == plans.len())
+    })
+}
+
+/// Runs the engine of a group to its end. `None` if the run is left.
+fn go(engine: &mut Engine<NoObserver>, meeting: &Meeting, group: usize) -> Option<()> {
+    for turn in 0.. {
+        let soonest = engine.reaches_others_at();
+        for away in engine.sent_away() {
+            meeting.send(engine.group_of(away.stage), away);
+        }
+        if engine.is_stopped() {
+            meeting.left.store(true, Ordering::Release);
+        }
+        let until = meeting.meet(group, turn, soonest)?;
+        meeting.mail(group).into_iter().for_each(|away| engine.arrive(&away));
+        if !engine.run_until(until) {
+            break;
+        }
+    }
+    Some(())
+}
+
+/// Place where threads meet between windows.
+struct Meeting {
+    members: usize,
+    arrived: AtomicUsize,
+    /// Number of meetings that are over.
+    over: AtomicUsize,
+    /// Earliest time at which each group may reach another, for even and for odd meetings: a thread may arrive at the next one before
+    /// another has read this one.
+    soonest: [[AtomicU64; MOST]; 2],
+    mail: [Mutex<Vec<Away>>; MOST],
+    /// Whether a thread has left for good.
+    left: AtomicBool,
+}
+
+impl Meeting {
+    fn new(members: usize) -> Self {
+        Self {
+            members,
+            arrived: AtomicUsize::new(0),
+            over: AtomicUsize::new(0),
+            soonest: Default::default(),
+            mail: Default::default(),
+            left: AtomicBool::new(false),
+        }
+    }
+
+    /// Puts a packet into the mail of a group. It may be taken a window early: it arrives after the window of its taker.
+    fn send(&self, group: usize, away: Away) {
+        self.mail[group].lock().unwrap_or_else(PoisonError::into_inner).push(away);
+    }
+
+    fn mail(&self, group: usize) -> Vec<Away> {
+        take(&mut *self.mail[group].lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits for all; returns the earliest time at which a group may reach another. `None` if one has left.
+    fn meet(&self, member: usize, turn: usize, soonest: u64) -> Option<u64> {
+        let times = &self.soonest[turn % 2];
+        times[member].store(soonest, Ordering::Release);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.members {
+            self.arrived.store(0, Ordering::Release);
+            self.over.store(turn + 1, Ordering::Release);
+        }
+        let mut looks = 0;
+        while self.over.load(Ordering::Acquire) <= turn {
+            if self.left.load(Ordering::Acquire) {
+                return None;
+            }
+            looks += 1;
+            if looks < LOOKS { spin_loop() } else { yield_now() }
+        }
+        times[..self.members].iter().map(|time| time.load(Ordering::Acquire)).min()
+    }
+}
+
+/// Tells the others when this thread panics, so that they do not wait for it.
+struct Guard<'a>(&'a Meeting);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if panicking() {
+            self.0.left.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// The outcome of the whole from the engines of its groups.
+fn together(network: &Network, groups: &Groups, mut engines: Vec<Engine<NoObserver>>, end: u64) -> Outcome {
+    engines.iter_mut().for_each(Engine::forget_packets);
+    let mut stats: Vec<_> = engines.iter().map(|engine| engine.link_stats(end)).collect();
+    let links = network.links.iter().zip(&groups.links).map(|(config, &group)| {
+        let mut of_all = stats.iter_mut().map(Iterator::next).collect::<Vec<_>>();
+        of_all[usize::from(group)].take().map(|stats| LinkOutcome::of(end, stats, config))
+    });
+    let links = links.flatten().collect();
+    drop(stats);
+    let mut ends: Vec<_> = engines.iter_mut().map(|engine| take(&mut engine.flows).into_iter()).collect();
+    let flows = groups.senders.iter().enumerate().map(|(index, &group)| {
+        let mut of_all = ends.iter_mut().map(Iterator::next).collect::<Vec<_>>();
+        let flow = of_all[usize::from(group)].take()?;
+        let lost = engines.iter().map(|engine| engine.lost(index)).sum();
+        let before_exit = engines.iter().map(|engine| engine.lost_before_exit(index, &flow)).sum();
+        Some(flow_outcome(flow, (lost, before_exit), end, network.grid.0))
+    });
+    let flows = flows.flatten().collect();
+    Outcome { end, flows, links }
+}
