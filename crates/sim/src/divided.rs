@@ -4,20 +4,13 @@ use crate::config::Network;
 use crate::engine::{Engine, Plan};
 use crate::observe::NoObserver;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome, outcome_of};
-use crate::parts::{self, Numbers, Part};
+use crate::parts::{Numbers, Part};
 use crate::pool;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Simulates `network`, which has these parts, by at most `threads` threads.
+/// Simulates `network`, which has these parts, the largest first, by at most `threads` threads.
 pub(crate) fn simulate(network: &Network, parts: Vec<Part>, threads: usize) -> Outcome {
-    let mut parts: Vec<(f64, Part)> =
-        parts.into_iter().map(|part| (part.expected_hops(network), part)).collect();
-    let hops: f64 = parts.iter().map(|(hops, _)| hops).sum();
-    let threads = if hops < parts::WORTH_THREADS { 1 } else { threads };
-    // The largest parts first, so that no thread begins one when the others have ended.
-    parts.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let parts = parts.into_iter().map(|(_, part)| part).collect();
     let ran = pool::map(threads, parts, |part| Ran::of(part, network));
     // A run that ends with its last flow ends with that of some part. Unless all have finished, it lasts as long as it may.
     let end = ran.iter().map(|ran| ran.end).max().unwrap_or_default();

@@ -239,14 +239,11 @@ impl<'r, O: Observer> Engine<'r, O> {
         from_stages.chain(from_sent).fold(from_timers, u64::min)
     }
 
-    /// Packets for stages of other threads.
-    pub(crate) fn sent_away(&mut self) -> Vec<Away> {
-        std::mem::take(&mut self.wire.away)
-    }
-
-    /// The group that processes a stage.
-    pub(crate) fn group_of(&self, stage: u32) -> usize {
-        self.share.as_ref().map_or(0, |share| share.groups.stages[stage as usize].into())
+    /// Packets for stages of other threads, each with the group of its stage.
+    pub(crate) fn sent_away(&mut self) -> impl Iterator<Item = (usize, Away)> {
+        let of =
+            |stage: u32| self.share.as_ref().map_or(0, |share| share.groups.stages[stage as usize].into());
+        self.wire.away.drain(..).map(move |away| (of(away.stage), away))
     }
 
     /// A packet comes from another thread.

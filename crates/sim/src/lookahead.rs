@@ -3,8 +3,8 @@
 //! An event at one stop cannot reach the next sooner than the links in between allow, so stops need no common
 //! clock. Each processes its own arrivals until the earliest time at which an upstream stop could send
 //! another packet; it thus handles many packets of one kind in a row. This is the lookahead of conservative
-//! parallel simulation (K. Chandy, J. Misra, IEEE TSE SE-5(5), 1979); here it improves branch prediction and
-//! memory access rather than using more processors.
+//! parallel simulation (K. Chandy, J. Misra, IEEE TSE SE-5(5), 1979); on one thread it improves branch prediction and
+//! memory access. `groups` divides the stages among several threads by the same times.
 
 use crate::config::Network;
 use std::cmp::Reverse;

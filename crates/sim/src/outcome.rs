@@ -5,8 +5,8 @@ use crate::divided;
 use crate::engine::{Engine, Mode, Plan};
 use crate::flow::Flow;
 use crate::observe::{NoObserver, Observer};
-use crate::parts;
-use crate::windows;
+use crate::parts::{self, Part};
+use crate::windows::Windows;
 use firstflight_contract::StartupExit;
 use firstflight_net::readings::LinkStats;
 
@@ -105,32 +105,62 @@ pub fn simulate(network: &Network) -> Outcome {
     simulate_on(network, 1)
 }
 
-/// Number of parts of `network` that [`simulate_on`] runs each by itself.
+/// Number of parts of `network` that nothing couples.
 pub fn count_parts(network: &Network) -> usize {
     parts::of(network).len()
 }
 
 /// Number of threads that [`simulate_on`] uses, of at most `threads`.
 pub fn count_threads(network: &Network, threads: usize) -> usize {
-    let parts = parts::of(network);
-    let hops: f64 = parts.iter().map(|part| part.expected_hops(network)).sum();
-    match parts.len() {
-        _ if hops < parts::WORTH_THREADS => 1,
-        1 => windows::count(network, threads).unwrap_or(1),
-        parts => parts.min(threads),
+    match Way::of(network, threads) {
+        Way::Windows(windows) => windows.threads(),
+        Way::Parts(parts, threads) => threads.min(parts.len()),
     }
 }
 
-/// Simulates `network` without an observer, by at most `threads` threads. Only parts that nothing couples run beside each other, so
-/// that the outcome is the same for any number of threads.
+/// Division of a run.
+enum Way {
+    /// Into parts that nothing couples, by at most so many threads.
+    Parts(Vec<Part>, usize),
+    /// Into groups of stages that meet after each window.
+    Windows(Windows),
+}
+
+impl Way {
+    fn of(network: &Network, threads: usize) -> Self {
+        let mut parts = parts::of(network);
+        if threads < 2 {
+            return Self::Parts(parts, 1);
+        }
+        let hops = parts::sort(&mut parts, network);
+        let all: f64 = hops.iter().sum();
+        if all < parts::WORTH_THREADS {
+            return Self::Parts(parts, 1);
+        }
+        // A part that is most of the network leaves the other threads without work.
+        let is_uneven = hops.first().is_some_and(|&largest| largest > 1.5 * all / threads as f64);
+        match is_uneven.then(|| Windows::of(network, threads)).flatten() {
+            Some(windows) => Self::Windows(windows),
+            None => Self::Parts(parts, threads),
+        }
+    }
+}
+
+/// Simulates `network` without an observer, by at most `threads` threads. The outcome is the same for any number of threads: only
+/// what cannot reach each other runs at the same time.
 pub fn simulate_on(network: &Network, threads: usize) -> Outcome {
-    let parts = parts::of(network);
+    let (parts, threads) = match Way::of(network, threads) {
+        Way::Parts(parts, threads) => (parts, threads),
+        Way::Windows(windows) => match windows.simulate(network) {
+            Some(outcome) => return outcome,
+            None => (parts::of(network), 1),
+        },
+    };
     if parts.len() > 1 {
         return divided::simulate(network, parts, threads);
     }
-    let in_windows = threads > 1 && parts[0].expected_hops(network) >= parts::WORTH_THREADS;
-    let outcome = if in_windows { windows::simulate(network, threads) } else { None };
-    outcome.unwrap_or_else(|| simulate_observed(network, Mode::Fused, NoObserver).0)
+    drop(parts);
+    simulate_observed(network, Mode::Fused, NoObserver).0
 }
 
 /// Simulates `network` in `mode` with an observer. Neither the outcome nor the observer holds anything that happens after the

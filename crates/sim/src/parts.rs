@@ -122,6 +122,19 @@ pub(crate) fn of(network: &Network) -> Vec<Part> {
     if shares && !parts.iter().all(is_alike) { undivided() } else { parts }
 }
 
+/// Puts the parts with most work first, so that no thread begins one when the others have ended. Returns the expected link crossings of
+/// each.
+pub(crate) fn sort(parts: &mut [Part], network: &Network) -> Vec<f64> {
+    let mut hops: Vec<(f64, Part)> =
+        parts.iter_mut().map(|part| (part.expected_hops(network), std::mem::take(part))).collect();
+    hops.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let put = |(place, (hops, part)): (&mut Part, (f64, Part))| {
+        *place = part;
+        hops
+    };
+    parts.iter_mut().zip(hops).map(put).collect()
+}
+
 /// Whether the run ends with the last of some flows, while others go on: how far these have come by then is only known when all
 /// have kept the same clock.
 fn ends_beside_others(network: &Network) -> bool {

@@ -17,33 +17,43 @@ use std::thread::{Builder, panicking, scope, yield_now};
 /// Looks at the others before a thread that waits gives its core away: about as long as a window of few packets lasts.
 const LOOKS: u32 = 20_000;
 
-/// Simulates `network` in groups by at most `threads` threads; `None` if that would gain too little.
-pub(crate) fn simulate(network: &Network, threads: usize) -> Option<Outcome> {
-    if parts::has_own_schemes(network) {
-        return None;
-    }
-    let whole = Plan::new(network, Mode::Fused);
-    let groups = Arc::new(Groups::of(network, whole.compiled(), threads)?);
-    let plans: Vec<Plan> =
-        (0..groups.count).map(|group| whole.of_group(network, &groups, group as u8)).collect();
-    let engines = run(network, &plans)?;
-    let finished = engines.iter().all(Engine::has_finished);
-    let end = engines.iter().map(Engine::ended_at).max()?;
-    if finished && engines.iter().any(|engine| engine.has_run_past(end)) {
-        drop(engines);
-        let mut engine = Engine::new(network, &whole, Some(end), NoObserver);
-        engine.run();
-        return Some(outcome_of(engine, end, network.grid.0, &network.links).0);
-    }
-    Some(together(network, &groups, engines, end))
+/// A run of a network in groups of stages.
+pub(crate) struct Windows {
+    whole: Plan,
+    groups: Arc<Groups>,
 }
 
-/// Number of groups in which [`simulate`] would simulate `network`.
-pub(crate) fn count(network: &Network, threads: usize) -> Option<usize> {
-    let own = parts::has_own_schemes(network);
-    Groups::of(network, Plan::new(network, Mode::Fused).compiled(), threads)
-        .filter(|_| !own)
-        .map(|groups| groups.count)
+impl Windows {
+    /// The run of `network` by at most `threads` threads; `None` if groups would gain too little.
+    pub(crate) fn of(network: &Network, threads: usize) -> Option<Self> {
+        if parts::has_own_schemes(network) {
+            return None;
+        }
+        let whole = Plan::new(network, Mode::Fused);
+        let groups = Arc::new(Groups::of(network, whole.compiled(), threads)?);
+        Some(Self { whole, groups })
+    }
+
+    /// Number of threads.
+    pub(crate) fn threads(&self) -> usize {
+        self.groups.count
+    }
+
+    /// Simulates `network`, of which this is the run; `None` if it was stopped, or the system has not given the threads.
+    pub(crate) fn simulate(&self, network: &Network) -> Option<Outcome> {
+        let of = |group| self.whole.of_group(network, &self.groups, group as u8);
+        let plans: Vec<Plan> = (0..self.groups.count).map(of).collect();
+        let engines = run(network, &plans)?;
+        let finished = engines.iter().all(Engine::has_finished);
+        let end = engines.iter().map(Engine::ended_at).max()?;
+        if finished && engines.iter().any(|engine| engine.has_run_past(end)) {
+            drop(engines);
+            let mut engine = Engine::new(network, &self.whole, Some(end), NoObserver);
+            engine.run();
+            return Some(outcome_of(engine, end, network.grid.0, &network.links).0);
+        }
+        Some(together(network, &self.groups, engines, end))
+    }
 }
 
 /// The engines of all groups after the run; `None` if the run was stopped, or the system has not given the threads.
@@ -75,9 +85,9 @@ fn run<'r>(network: &Network, plans: &'r [Plan]) -> Option<Vec<Engine<'r, NoObse
 fn go(engine: &mut Engine<NoObserver>, meeting: &Meeting, group: usize) -> Option<()> {
     for turn in 0.. {
         let soonest = engine.reaches_others_at();
-        for away in engine.sent_away() {
-            meeting.send(engine.group_of(away.stage), away);
-        }
+        let mut mail: [Vec<Away>; MOST] = Default::default();
+        engine.sent_away().for_each(|(group, away)| mail[group].push(away));
+        mail.into_iter().enumerate().for_each(|(group, mail)| meeting.send(group, mail));
         if engine.is_stopped() {
             meeting.left.store(true, Ordering::Release);
         }
@@ -116,9 +126,13 @@ impl Meeting {
         }
     }
 
-    /// Puts a packet into the mail of a group. It may be taken a window early: it arrives after the window of its taker.
-    fn send(&self, group: usize, away: Away) {
-        self.mail[group].lock().unwrap_or_else(PoisonError::into_inner).push(away);
+    /// Puts packets into the mail of a group. They may be taken a window early: they arrive after the window of their taker.
+    fn send(&self, group: usize, mail: Vec<Away>) {
+        if mail.is_empty() {
+            return;
+        }
+        let mut others = self.mail[group].lock().unwrap_or_else(PoisonError::into_inner);
+        if others.is_empty() { *others = mail } else { others.extend(mail) }
     }
 
     fn mail(&self, group: usize) -> Vec<Away> {
