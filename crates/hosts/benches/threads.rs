@@ -11,7 +11,7 @@ use firstflight_contract::Nanos;
 use firstflight_hosts::network::build;
 use firstflight_scenario::parse;
 use firstflight_sim::config::Network;
-use firstflight_sim::outcome::{count_parts, count_threads, simulate_on};
+use firstflight_sim::outcome::{count_parts, count_threads, simulate_in_turns, simulate_on};
 
 /// A network of so many separate bottlenecks of 1 Gbit/s, each with flows of its own.
 fn bottlenecks(count: usize, flows: usize, seconds: u32) -> Network {
@@ -81,6 +81,37 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
+/// Processor seconds of this thread so far.
+fn thread_seconds() -> f64 {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    spent.tv_sec as f64 + spent.tv_nsec as f64 * 1e-9
+}
+
+/// The windows of a network on several threads, made one after the other on this thread: prints their number, the packet-hops of a group
+/// in one, and the processor time of all groups over that of the slowest group of each window. This ratio does not depend on what
+/// else the machine does.
+fn show_windows(network: &Network, threads: usize) {
+    let (mut windows, mut spent, mut slowest, mut before) = (0_u64, 0.0, 0.0, thread_seconds());
+    let mut most = 0.0_f64;
+    let outcome = simulate_in_turns(network, threads, |group| {
+        let now = thread_seconds();
+        if group == 0 {
+            windows += 1;
+            slowest += std::mem::take(&mut most);
+        }
+        most = most.max(now - before);
+        spent += now - before;
+        before = thread_seconds();
+    });
+    let Some(outcome) = outcome else { return };
+    slowest += most;
+    let of_group = outcome.packet_hops() as f64 / windows as f64 / threads as f64;
+    println!(
+        "  {windows} windows of {of_group:.0} packet-hops a group; {spent:.2} CPU s in turns, {slowest:.2} s of the slowest group: {:.2}",
+        spent / slowest
+    );
+}
+
 fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let mut option = |name: &str, default: usize| match args.iter().position(|a| a == name) {
@@ -135,5 +166,6 @@ fn main() {
             one / all,
             least_one / least_all,
         );
+        show_windows(&network, threads);
     }
 }

@@ -6,7 +6,7 @@ use crate::engine::{Engine, Mode, Plan};
 use crate::flow::Flow;
 use crate::observe::{NoObserver, Observer};
 use crate::parts::{self, Part};
-use crate::windows::Windows;
+use crate::windows::{self, Windows};
 use firstflight_contract::StartupExit;
 use firstflight_net::readings::LinkStats;
 
@@ -116,6 +116,12 @@ pub fn count_threads(network: &Network, threads: usize) -> usize {
         Way::Windows(windows) => windows.threads(),
         Way::Parts(parts, threads) => threads.min(parts.len()),
     }
+}
+
+/// Simulates `network` in the groups of stages that `threads` threads would take, one after the other on this thread, and calls `after`
+/// behind each window of each group with its number: for measurements of what threads could gain. `None` if there are no groups.
+pub fn simulate_in_turns(network: &Network, threads: usize, after: impl FnMut(usize)) -> Option<Outcome> {
+    windows::in_turns(network, threads, after)
 }
 
 /// Division of a run.

@@ -11,11 +11,11 @@ use std::hint::spin_loop;
 use std::mem::take;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, panicking, scope, yield_now};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{Builder, panicking, scope};
 
-/// Looks at the others before a thread that waits gives its core away: about as long as a window of few packets lasts.
-const LOOKS: u32 = 20_000;
+/// Looks at the others before a thread that waits sleeps: some 20 us, which is how long it takes to wake one.
+const LOOKS: u32 = 1000;
 
 /// A run of a network in groups of stages.
 pub(crate) struct Windows {
@@ -56,6 +56,30 @@ impl Windows {
     }
 }
 
+/// Simulates `network` in the groups that [`Windows`] would give `threads` threads, one after the other on this thread, and calls `after`
+/// behind each window of each group with its number: for measurements of what threads could gain. `None` if there are no groups.
+pub(crate) fn in_turns(network: &Network, threads: usize, mut after: impl FnMut(usize)) -> Option<Outcome> {
+    let Windows { whole, groups } = Windows::of(network, threads)?;
+    let plans: Vec<Plan> =
+        (0..groups.count).map(|group| whole.of_group(network, &groups, group as u8)).collect();
+    let mut engines: Vec<_> = plans.iter().map(|plan| Engine::new(network, plan, None, NoObserver)).collect();
+    loop {
+        let until = engines.iter().map(Engine::reaches_others_at).min()?;
+        let mail: Vec<_> =
+            engines.iter_mut().flat_map(|engine| engine.sent_away().collect::<Vec<_>>()).collect();
+        mail.iter().for_each(|(group, away)| engines[*group].arrive(away));
+        let mut goes_on = false;
+        for (group, engine) in engines.iter_mut().enumerate() {
+            goes_on = engine.run_until(until);
+            after(group);
+        }
+        if !goes_on {
+            let end = engines.iter().map(Engine::ended_at).max()?;
+            return Some(together(network, &groups, engines, end));
+        }
+    }
+}
+
 /// The engines of all groups after the run; `None` if the run was stopped, or the system has not given the threads.
 fn run<'r>(network: &Network, plans: &'r [Plan]) -> Option<Vec<Engine<'r, NoObserver>>> {
     let meeting = Meeting::new(plans.len());
@@ -69,7 +93,7 @@ fn run<'r>(network: &Network, plans: &'r [Plan]) -> Option<Vec<Engine<'r, NoObse
         let others: Vec<_> =
             (1..plans.len()).map(|group| Builder::new().spawn_scoped(scope, move || one(group))).collect();
         if others.iter().any(Result::is_err) {
-            meeting.left.store(true, Ordering::Release);
+            meeting.leave();
         }
         let mut engines = vec![one(0)];
         for other in others.into_iter().flatten() {
@@ -89,7 +113,7 @@ fn go(engine: &mut Engine<NoObserver>, meeting: &Meeting, group: usize) -> Optio
         engine.sent_away().for_each(|(group, away)| mail[group].push(away));
         mail.into_iter().enumerate().for_each(|(group, mail)| meeting.send(group, mail));
         if engine.is_stopped() {
-            meeting.left.store(true, Ordering::Release);
+            meeting.leave();
         }
         let until = meeting.meet(group, turn, soonest)?;
         meeting.mail(group).into_iter().for_each(|away| engine.arrive(&away));
@@ -112,6 +136,10 @@ struct Meeting {
     mail: [Mutex<Vec<Away>>; MOST],
     /// Whether a thread has left for good.
     left: AtomicBool,
+    /// Threads that sleep, and that of which they wait to be told.
+    asleep: AtomicUsize,
+    doze: Mutex<()>,
+    told: Condvar,
 }
 
 impl Meeting {
@@ -123,7 +151,42 @@ impl Meeting {
             soonest: Default::default(),
             mail: Default::default(),
             left: AtomicBool::new(false),
+            asleep: AtomicUsize::new(0),
+            doze: Mutex::new(()),
+            told: Condvar::new(),
         }
+    }
+
+    /// A thread leaves for good: nobody waits for it.
+    fn leave(&self) {
+        self.left.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Wakes those that sleep. A thread counts itself as asleep before it looks for the last time.
+    fn wake(&self) {
+        if self.asleep.load(Ordering::SeqCst) > 0 {
+            drop(self.doze.lock().unwrap_or_else(PoisonError::into_inner));
+            self.told.notify_all();
+        }
+    }
+
+    /// Whether the meeting of this number is over, or a thread has left.
+    fn is_settled(&self, turn: usize) -> bool {
+        self.over.load(Ordering::SeqCst) > turn || self.left.load(Ordering::SeqCst)
+    }
+
+    fn wait(&self, turn: usize) {
+        for _ in 0..LOOKS {
+            if self.is_settled(turn) {
+                return;
+            }
+            spin_loop();
+        }
+        self.asleep.fetch_add(1, Ordering::SeqCst);
+        let doze = self.doze.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.told.wait_while(doze, |()| !self.is_settled(turn)));
+        self.asleep.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Puts packets into the mail of a group. They may be taken a window early: they arrive after the window of their taker.
@@ -145,15 +208,12 @@ impl Meeting {
         times[member].store(soonest, Ordering::Release);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.members {
             self.arrived.store(0, Ordering::Release);
-            self.over.store(turn + 1, Ordering::Release);
+            self.over.store(turn + 1, Ordering::SeqCst);
+            self.wake();
         }
-        let mut looks = 0;
-        while self.over.load(Ordering::Acquire) <= turn {
-            if self.left.load(Ordering::Acquire) {
-                return None;
-            }
-            looks += 1;
-            if looks < LOOKS { spin_loop() } else { yield_now() }
+        self.wait(turn);
+        if self.over.load(Ordering::SeqCst) <= turn {
+            return None;
         }
         times[..self.members].iter().map(|time| time.load(Ordering::Acquire)).min()
     }
@@ -165,7 +225,7 @@ struct Guard<'a>(&'a Meeting);
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if panicking() {
-            self.0.left.store(true, Ordering::Release);
+            self.0.leave();
         }
     }
 }
