@@ -45,6 +45,7 @@ additions: packages-build ## add one of each thing by the files that ARCHITECTUR
 
 bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
 	cargo bench --locked --package firstflight-sim --bench engine
+	cargo bench --locked --package firstflight-hosts --bench threads
 
 # make bench-against COMMIT=6ed861b0 WORKS='A: Linux'
 bench-against: packages-build packages-bench ## measure the speed and memory of the simulator beside COMMIT, in one run

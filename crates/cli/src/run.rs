@@ -49,6 +49,9 @@ pub(crate) struct Options {
     grid: String,
     #[command(flatten)]
     objects: Objects,
+    /// Most threads of this process [default: one for each core]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<usize>(1..=4096))]
+    threads: Option<usize>,
     #[command(flatten)]
     memory: Memory,
     /// Print one JSON object instead of tables
@@ -77,6 +80,9 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     let mut run = Run::of(loaded).replications(options.runs).grid(grid).memory(memory).progress(&bar);
     if let Some(seed) = options.seed {
         run = run.seed(seed);
+    }
+    if let Some(threads) = options.threads {
+        run = run.threads(threads);
     }
     let out = options.out.as_deref().or(options.trace.then_some(Path::new(FOLDER)));
     // Before the runs, so that a folder that cannot be written costs no run. Only what is written can need more memory than

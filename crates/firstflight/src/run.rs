@@ -99,6 +99,13 @@ impl<'a> Run<'a> {
         self
     }
 
+    /// Most threads; the default is one for each core. Several replications have a thread each. One replication uses several for
+    /// parts of its network that nothing couples. The results do not depend on it.
+    pub fn threads(mut self, most: usize) -> Self {
+        self.options.threads = most.max(1);
+        self
+    }
+
     /// The host that runs the scenario.
     pub fn host(mut self, host: &'a dyn Host) -> Self {
         self.host = host;
@@ -120,7 +127,7 @@ impl<'a> Run<'a> {
         run::admit(self.host, &self.loaded, &self.observed(samples, record))
     }
 
-    /// Runs the scenario. Replications run on all cores with the feature `threads`; the results do not depend on it.
+    /// Runs the scenario. It uses all cores with the feature `threads`, unless [`Run::threads`] sets fewer; the results do not depend on it.
     ///
     /// # Errors
     /// [`Error`] if the scenario asks for more than the host has, or the runs take more memory than the limit.

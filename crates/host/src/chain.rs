@@ -174,6 +174,11 @@ impl<P: Phase + Declared, S: Phases<Phase = P>> Chain<P, S> {
         self.phases.count() - 1
     }
 
+    /// The phases, in their order.
+    pub fn phases(&self) -> impl Iterator<Item = &P> {
+        (0..self.phases.count()).map(|position| self.phases.get(position))
+    }
+
     /// Signals that the phases need from a host.
     pub fn needs(&self) -> Signals {
         (0..self.phases.count()).fold(Signals::NONE, |all, position| all.union(self.declared(position).needs))

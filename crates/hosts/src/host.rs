@@ -110,10 +110,12 @@ pub struct Observe {
     pub capture: Option<Wanted>,
     /// Limit of the memory of the run, bytes. It decides whether the run is made, and changes no result.
     pub memory: u64,
+    /// Most threads of the run; one for runs beside others. It changes no result.
+    pub threads: usize,
 }
 
 impl Default for Observe {
-    /// Totals, and deliveries at each second, within [`memory::DEFAULT`].
+    /// Totals, and deliveries at each second, within [`memory::DEFAULT`], by one thread.
     fn default() -> Self {
         Self {
             grid: Nanos::from_secs(1),
@@ -124,6 +126,7 @@ impl Default for Observe {
             packets: false,
             capture: None,
             memory: memory::DEFAULT,
+            threads: 1,
         }
     }
 }

@@ -17,6 +17,15 @@ pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) ->
     work()
 }
 
+/// Threads that nothing uses: all, or this one alone within work on all of them.
+pub(crate) fn idle() -> usize {
+    #[cfg(feature = "threads")]
+    if rayon::current_thread_index().is_none() {
+        return rayon::current_num_threads();
+    }
+    1
+}
+
 /// The results of `work` for every item, or one of the errors: some of the work is then not done.
 ///
 /// # Errors

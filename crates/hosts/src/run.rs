@@ -9,7 +9,7 @@ use firstflight_scenario::{Loaded, Scenario};
 use crate::cost::Stopwatch;
 use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory;
-use crate::parallel::{try_map, with_threads};
+use crate::parallel::{self, try_map, with_threads};
 use crate::progress::{Halt, Progress, Silent};
 use crate::stats::mean_ci95;
 use crate::trace::record::Recording;
@@ -32,10 +32,12 @@ pub struct RunOptions {
     pub packets: bool,
     /// Whether the flows of the first run are recorded over time.
     pub samples: bool,
+    /// Most threads, for several runs or within one; it changes no result. More than the machine has cores are that many.
+    pub threads: usize,
 }
 
 impl Default for RunOptions {
-    /// One run under the scenario's seed, deliveries at each second, within [`memory::DEFAULT`].
+    /// One run under the scenario's seed, deliveries at each second, within [`memory::DEFAULT`], on all cores.
     fn default() -> Self {
         Self {
             runs: 1,
@@ -44,6 +46,7 @@ impl Default for RunOptions {
             memory: memory::DEFAULT,
             packets: false,
             samples: false,
+            threads: usize::MAX,
         }
     }
 }
@@ -127,7 +130,10 @@ pub fn run_scenario(
     let runs = u64::from(options.runs.max(1));
     let seeds: Vec<u64> = (0..runs).map(|i| first.wrapping_add(i)).collect();
     let Room { each, threads } = Room::of(host, scenario, options)?;
-    let observe = Observe { memory: each, ..options.observe() };
+    let threads = threads.min(options.threads);
+    // Several runs have a thread each.
+    let within = if runs == 1 { threads.min(parallel::idle()) } else { 1 };
+    let observe = Observe { memory: each, threads: within, ..options.observe() };
     let (packets, samples) = (options.packets, options.samples);
     progress.begin("runs", seeds.len() as u64);
     let watch = Stopwatch::start();

@@ -10,7 +10,7 @@ use firstflight_scenario::{Draws, Scenario, limits};
 use firstflight_sim::begun;
 use firstflight_sim::config::{FlowConfig, Network};
 use firstflight_sim::engine::Mode;
-use firstflight_sim::outcome::{Outcome, simulate, simulate_observed};
+use firstflight_sim::outcome::{Outcome, simulate_observed, simulate_on};
 
 use crate::host::{Begun, Ended, FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
@@ -117,19 +117,19 @@ fn check_stop(stop: Option<&Arc<AtomicBool>>) -> Result<(), Halt<Refusal>> {
     }
 }
 
-/// The network of a run, and the number of packets that may be recorded.
+/// The network of a run, and what its memory has room for.
 fn prepare(
     scenario: &Scenario,
     seed: u64,
     observe: &Observe,
     stop: Option<&Arc<AtomicBool>>,
-) -> Result<(Built, u64), Halt<Refusal>> {
+) -> Result<(Built, Room), Halt<Refusal>> {
     check_stop(stop)?;
     let mut built = build_within(observe.memory, scenario, seed, observe.grid)?;
     built.network.stop = stop.cloned();
-    let most = limit_memory(scenario, &mut built, observe)?;
+    let room = limit_memory(scenario, &mut built, observe)?;
     built.observe(observe);
-    Ok((built, most))
+    Ok((built, room))
 }
 
 /// A run up to the moment at which its scenario's first flow begins.
@@ -176,7 +176,7 @@ fn run(
     observe: &Observe,
     stop: Option<&Arc<AtomicBool>>,
 ) -> Result<Run, Halt<Refusal>> {
-    let (built, most) = prepare(scenario, seed, observe, stop)?;
+    let (built, Room { packets: most, threads }) = prepare(scenario, seed, observe, stop)?;
     let index = observe.flow.as_ref().map(|choice| chosen(&built, choice)).transpose()?;
     let network = &built.network;
     // One simulation serves all who observe. They need an event for each hop, in order of time; totals alone do not.
@@ -191,7 +191,7 @@ fn run(
     let (part, capture) = captured.map_or((None, None), |(outcome, capture)| (Some(outcome), Some(capture)));
     let (outcome, ((packets, flow), samples)) = match observed {
         Some(observed) => observed,
-        None => (part.unwrap_or_else(|| simulate(network)), ((None, None), None)),
+        None => (part.unwrap_or_else(|| simulate_on(network, threads)), ((None, None), None)),
     };
     let recording =
         packets.map(|packets| packets.finish("run").ok_or_else(|| too_many_packets(most))).transpose()?;
@@ -203,20 +203,28 @@ fn run(
     Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording, capture })
 }
 
-/// Refuses a run that takes more memory than it may, and limits the deliveries of one whose end is unknown. Returns the number
-/// of packets that may be recorded.
-fn limit_memory(scenario: &Scenario, built: &mut Built, observe: &Observe) -> Result<u64, Refusal> {
+/// What the memory of a run has room for.
+struct Room {
+    /// Packets that may be recorded.
+    packets: u64,
+    /// Threads of the run. Each may take as much as the run on one.
+    threads: usize,
+}
+
+/// Refuses a run that takes more memory than it may, and limits the deliveries of one whose end is unknown.
+fn limit_memory(scenario: &Scenario, built: &mut Built, observe: &Observe) -> Result<Room, Refusal> {
     let parts = estimate(scenario, built, observe);
     parts.admit(1, observe.memory)?;
+    let threads = observe.threads.min(parts.threads(1, observe.memory));
     if scenario.duration.is_some() {
-        return Ok(u64::MAX);
+        return Ok(Room { packets: u64::MAX, threads });
     }
     let spare = |of: &Observe| observe.memory as f64 - estimate(scenario, built, of).bytes(1);
     // Deliveries have half of what is left beside the packets that are recorded; packets have the rest.
     let (beside, without) = (spare(observe), spare(&Observe { packets: false, ..observe.clone() }));
     let deliveries = if observe.packets { beside / 2.0 } else { beside };
     built.network.grid_points = deliveries as u64 / DELIVERY / built.network.flows.len().max(1) as u64;
-    Ok((without - deliveries) as u64 / RECORDED)
+    Ok(Room { packets: (without - deliveries) as u64 / RECORDED, threads })
 }
 
 /// The refusal of a recording that has no room for more than `most` packets.

@@ -53,6 +53,11 @@ impl Clocks {
         self.all[stage].head = at;
     }
 
+    /// Lower bound of the next arrival at `stage`.
+    pub(crate) fn next_at(&self, stage: usize) -> u64 {
+        self.all[stage].head
+    }
+
     /// Whether a packet that waits at `stage` may arrive before `until`.
     #[inline]
     pub(crate) fn is_due(&self, stage: usize, until: u64) -> bool {
@@ -60,10 +65,16 @@ impl Clocks {
     }
 
     /// Time before which nothing arrives at `stage` except the packets already waiting, provided that no
-    /// event is left before `now` and no timer fires before `timer`.
+    /// event is left before `now`, no timer fires before `timer`, and nothing comes from another thread before `limit`.
     #[inline]
-    pub(crate) fn look_ahead(&mut self, stage: usize, ahead: &Lookahead, now: u64, timer: u64) -> u64 {
-        let mut bound = timer.saturating_add(ahead.least_from_ends(stage));
+    pub(crate) fn look_ahead(
+        &mut self,
+        stage: usize,
+        ahead: &Lookahead,
+        now: u64,
+        (timer, limit): (u64, u64),
+    ) -> u64 {
+        let mut bound = timer.saturating_add(ahead.least_from_ends(stage)).min(limit);
         for way in ahead.ways_to(stage) {
             let cause = &self.all[way.from as usize];
             bound = bound.min(cause.head.min(cause.bound).max(now).saturating_add(way.least));
@@ -90,16 +101,16 @@ mod tests {
         clocks.expect(0, 120);
         assert_eq!(clocks.earliest(), 100);
         // Stage 1 has no packets and gets none before those of stage 0 pass; its own bound is not known yet.
-        assert_eq!(clocks.look_ahead(0, &ahead, 100, NEVER), 137);
+        assert_eq!(clocks.look_ahead(0, &ahead, 100, (NEVER, NEVER)), 137);
         assert!(clocks.is_due(0, 137) && !clocks.is_due(0, 100) && !clocks.is_due(1, NEVER));
-        assert_eq!(clocks.look_ahead(1, &ahead, 100, NEVER), 155);
+        assert_eq!(clocks.look_ahead(1, &ahead, 100, (NEVER, NEVER)), 155);
         // Now it is known.
-        assert_eq!(clocks.look_ahead(0, &ahead, 100, NEVER), 192);
+        assert_eq!(clocks.look_ahead(0, &ahead, 100, (NEVER, NEVER)), 192);
         // A timer may fire earlier, but the earlier bound stays valid.
         clocks.set(0, 160);
         clocks.expect(1, 155);
-        assert_eq!(clocks.look_ahead(1, &ahead, 155, 180), 185);
-        assert_eq!(clocks.look_ahead(0, &ahead, 155, 180), 192);
+        assert_eq!(clocks.look_ahead(1, &ahead, 155, (180, NEVER)), 185);
+        assert_eq!(clocks.look_ahead(0, &ahead, 155, (180, NEVER)), 192);
         assert_eq!(clocks.earliest(), 155);
     }
 }

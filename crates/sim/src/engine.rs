@@ -4,15 +4,17 @@
 use crate::ahead::touch;
 use crate::config::{FlowConfig, Network};
 use crate::flow::Flow;
+use crate::groups::Groups;
 use crate::header;
 use crate::hop::Source;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
+use crate::parts::Numbers;
 use crate::receiver::AckOut;
 use crate::route::{End, Leg, Routes, Waits};
 use crate::sender::AckIn;
 use crate::shared::Shared;
-use crate::wire::{Content, SYN, UDP_MARK, Wire};
+use crate::wire::{Away, Content, SYN, UDP_MARK, Wire};
 use firstflight_net::readings::LinkStats;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -45,6 +47,22 @@ pub(crate) struct Plan {
     /// Number of finite flows, if the run ends with the last of them.
     finite: Option<usize>,
     after_last: AfterLast,
+    /// The stages and endpoints that this run processes, if others process the rest.
+    share: Option<Share>,
+}
+
+/// What one of several threads processes.
+#[derive(Clone)]
+struct Share {
+    groups: Arc<Groups>,
+    group: u8,
+}
+
+impl Share {
+    /// Whether this is all, or `of` says that number `index` belongs to it.
+    fn has(share: Option<&Self>, of: impl Fn(&Groups) -> &[u8], index: usize) -> bool {
+        share.is_none_or(|share| of(&share.groups)[index] == share.group)
+    }
 }
 
 /// The rest of a run that ends with its last finite flow.
@@ -73,7 +91,33 @@ impl Plan {
             routes: Self::routes(network, waits_everywhere),
             finite: waits.then_some(finite),
             after_last: if drains { AfterLast::Drains } else { AfterLast::Ends },
+            share: None,
         }
+    }
+
+    /// Of the group of this number. The flows that end are those whose senders belong to it.
+    pub(crate) fn of_group(&self, network: &Network, groups: &Arc<Groups>, group: u8) -> Self {
+        let is_own = |&(flow, config): &(usize, &FlowConfig)| {
+            groups.senders[flow] == group && config.app.bytes.is_some()
+        };
+        let finite = network.flows.iter().enumerate().filter(is_own).count();
+        Self {
+            routes: self.routes.of_group(&groups.stages, group),
+            finite: self.finite.map(|_| finite),
+            after_last: self.after_last,
+            share: Some(Share { groups: Arc::clone(groups), group }),
+        }
+    }
+
+    pub(crate) fn compiled(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// Of a part, whose queues tell flows apart by their numbers in the whole network.
+    pub(crate) fn of_part(network: &Network, numbers: Numbers) -> Self {
+        let mut plan = Self::new(network, Mode::Fused);
+        plan.routes.numbers = numbers;
+        plan
     }
 
     /// For the times of the flows that end: whatever else has run ahead when the last of them ends is of no use.
@@ -101,6 +145,11 @@ pub(crate) struct Engine<'r, O> {
     pub(crate) flows: Vec<Flow>,
     udp: Vec<Source>,
     routes: &'r Routes,
+    /// Stages that this run processes.
+    own: Vec<u32>,
+    share: Option<Share>,
+    /// Time before which nothing comes from other threads.
+    limit: u64,
     timers: BinaryHeap<Reverse<(u64, Owner)>>,
     /// Time of the earliest timer.
     timer_at: u64,
@@ -130,6 +179,9 @@ impl<'r, O: Observer> Engine<'r, O> {
             flows: network.flows.iter().map(|flow| Flow::new(flow, network)).collect(),
             udp: network.udp.iter().map(Source::new).collect(),
             routes: &plan.routes,
+            own: vec![],
+            share: plan.share.clone(),
+            limit: u64::MAX,
             timers: BinaryHeap::new(),
             timer_at: u64::MAX,
             grid: network.grid.0,
@@ -141,10 +193,13 @@ impl<'r, O: Observer> Engine<'r, O> {
             stop: network.stop.clone(),
             pause: None,
         };
-        for flow in 0..engine.flows.len() {
+        let share = plan.share.as_ref();
+        let stages = 0..engine.wire.clocks.stages() as u32;
+        engine.own = stages.filter(|&stage| Share::has(share, |of| &of.stages, stage as usize)).collect();
+        for flow in (0..engine.flows.len()).filter(|&flow| Share::has(share, |of| &of.senders, flow)) {
             engine.arm_sender(flow);
         }
-        for source in 0..engine.udp.len() {
+        for source in (0..engine.udp.len()).filter(|&source| Share::has(share, |of| &of.udp, source)) {
             if let Some(from) = engine.udp[source].first() {
                 engine.set_timer(from, Owner::Udp(source as u32));
             }
@@ -155,10 +210,50 @@ impl<'r, O: Observer> Engine<'r, O> {
     /// Runs to the end; returns the end time, nanoseconds.
     pub(crate) fn run(&mut self) -> u64 {
         self.run_events();
+        self.ended_at()
+    }
+
+    /// Time at which a run that is over has ended.
+    pub(crate) fn ended_at(&self) -> u64 {
         match self.unfinished {
             Some(0) => self.finished_at,
             _ => self.wire.end,
         }
+    }
+
+    /// Runs until `limit`, before which nothing comes from other threads. Returns whether the run goes on.
+    pub(crate) fn run_until(&mut self, limit: u64) -> bool {
+        self.limit = limit;
+        self.run_events();
+        limit < self.wire.end
+    }
+
+    /// Earliest time at which this thread may cause an arrival at a stage of another, or another may from what this one has sent.
+    pub(crate) fn reaches_others_at(&self) -> u64 {
+        let Some(Share { groups, group }) = &self.share else { return u64::MAX };
+        let from_timers = self.timer_at.saturating_add(groups.from_timers[usize::from(*group)]);
+        let after = |stage: u32, at: u64| at.saturating_add(groups.abroad[stage as usize]);
+        let from_stages =
+            self.own.iter().map(|&stage| after(stage, self.wire.clocks.next_at(stage as usize)));
+        let from_sent = self.wire.away.iter().map(|away| after(away.stage, away.packet.at));
+        from_stages.chain(from_sent).fold(from_timers, u64::min)
+    }
+
+    /// Packets for stages of other threads, each with the group of its stage.
+    pub(crate) fn sent_away(&mut self) -> impl Iterator<Item = (usize, Away)> {
+        let of =
+            |stage: u32| self.share.as_ref().map_or(0, |share| share.groups.stages[stage as usize].into());
+        self.wire.away.drain(..).map(move |away| (of(away.stage), away))
+    }
+
+    /// A packet comes from another thread.
+    pub(crate) fn arrive(&mut self, away: &Away) {
+        self.wire.arrive(away);
+    }
+
+    /// Whether the run was told to stop.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// Whether anything has happened after `end`, the end of the run. The end of a last flow is known only when it comes:
@@ -168,6 +263,16 @@ impl<'r, O: Observer> Engine<'r, O> {
             || self.flows.iter().any(|flow| flow.receiver.awake_at() > end || flow.processes_until() > end);
         self.unfinished == Some(0)
             && (ahead() || self.after_last == AfterLast::Drains && self.wire.has_run_past(end))
+    }
+
+    /// Whether the run ends with its last finite flow, so that its end is known only then.
+    pub(crate) fn ends_with_flows(&self) -> bool {
+        self.unfinished.is_some()
+    }
+
+    /// Whether the last finite flow, with which the run ends, has finished.
+    pub(crate) fn has_finished(&self) -> bool {
+        self.unfinished == Some(0)
     }
 
     /// Whether connections share state.
@@ -210,6 +315,9 @@ impl<'r, O: Observer> Engine<'r, O> {
         let Self {
             flows,
             udp,
+            own,
+            share,
+            limit,
             timers,
             timer_at,
             grid,
@@ -226,6 +334,9 @@ impl<'r, O: Observer> Engine<'r, O> {
             flows,
             udp,
             routes: &NOWHERE,
+            own,
+            share,
+            limit,
             timers,
             timer_at,
             grid,
@@ -250,24 +361,27 @@ impl<'r, O: Observer> Engine<'r, O> {
                 return;
             }
             // Once for many packets: a read in every turn costs nothing that can be measured.
-            if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            if self.is_stopped() {
                 return;
             }
             let next = self.wire.clocks.earliest();
+            let end = self.wire.end.min(self.limit);
             if self.timer_at <= next {
-                if self.timer_at >= self.wire.end || self.is_paused() {
+                if self.timer_at >= end || self.is_paused() {
                     return;
                 }
                 self.fire();
                 continue;
             }
-            if next >= self.wire.end {
+            if next >= end {
                 return;
             }
-            for stage in 0..self.wire.clocks.stages() {
+            for index in 0..self.own.len() {
+                let stage = self.own[index] as usize;
                 // Before this time nothing arrives at the stage except the packets already in its feeds.
-                let bound = self.wire.clocks.look_ahead(stage, &self.routes.ahead, next, self.timer_at);
-                let until = bound.min(self.wire.end);
+                let first = (self.timer_at, self.limit);
+                let bound = self.wire.clocks.look_ahead(stage, &self.routes.ahead, next, first);
+                let until = bound.min(end);
                 if !self.wire.clocks.is_due(stage, until) {
                     continue;
                 }

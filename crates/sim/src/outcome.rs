@@ -1,9 +1,12 @@
 //! Results of a run.
 
 use crate::config::{LinkConfig, Network};
+use crate::divided;
 use crate::engine::{Engine, Mode, Plan};
 use crate::flow::Flow;
 use crate::observe::{NoObserver, Observer};
+use crate::parts::{self, Part};
+use crate::windows::{self, Windows};
 use firstflight_contract::StartupExit;
 use firstflight_net::readings::LinkStats;
 
@@ -97,8 +100,72 @@ impl Outcome {
     }
 }
 
-/// Simulates `network` without an observer.
+/// Simulates `network` without an observer, by one thread.
 pub fn simulate(network: &Network) -> Outcome {
+    simulate_on(network, 1)
+}
+
+/// Number of parts of `network` that nothing couples.
+pub fn count_parts(network: &Network) -> usize {
+    parts::of(network).len()
+}
+
+/// Number of threads that [`simulate_on`] uses, of at most `threads`.
+pub fn count_threads(network: &Network, threads: usize) -> usize {
+    match Way::of(network, threads) {
+        Way::Windows(windows) => windows.threads(),
+        Way::Parts(parts, threads) => threads.min(parts.len()),
+    }
+}
+
+/// Simulates `network` in the groups of stages that `threads` threads would take, one after the other on this thread, and calls `after`
+/// behind each window of each group with its number: for measurements of what threads could gain. `None` if there are no groups.
+pub fn simulate_in_turns(network: &Network, threads: usize, after: impl FnMut(usize)) -> Option<Outcome> {
+    windows::in_turns(network, threads, after)
+}
+
+/// Division of a run.
+enum Way {
+    /// Into parts that nothing couples, by at most so many threads.
+    Parts(Vec<Part>, usize),
+    /// Into groups of stages that meet after each window.
+    Windows(Windows),
+}
+
+impl Way {
+    fn of(network: &Network, threads: usize) -> Self {
+        let mut parts = parts::of(network);
+        if threads < 2 {
+            return Self::Parts(parts, 1);
+        }
+        let hops = parts::sort(&mut parts, network);
+        let all: f64 = hops.iter().sum();
+        if all < parts::WORTH_THREADS {
+            return Self::Parts(parts, 1);
+        }
+        // A part that is most of the network leaves the other threads without work.
+        let is_uneven = hops.first().is_some_and(|&largest| largest > 1.5 * all / threads as f64);
+        match is_uneven.then(|| Windows::of(network, threads)).flatten() {
+            Some(windows) => Self::Windows(windows),
+            None => Self::Parts(parts, threads),
+        }
+    }
+}
+
+/// Simulates `network` without an observer, by at most `threads` threads. The outcome is the same for any number of threads: only
+/// what cannot reach each other runs at the same time.
+pub fn simulate_on(network: &Network, threads: usize) -> Outcome {
+    let (parts, threads) = match Way::of(network, threads) {
+        Way::Parts(parts, threads) => (parts, threads),
+        Way::Windows(windows) => match windows.simulate(network) {
+            Some(outcome) => return outcome,
+            None => (parts::of(network), 1),
+        },
+    };
+    if parts.len() > 1 {
+        return divided::simulate(network, parts, threads);
+    }
+    drop(parts);
     simulate_observed(network, Mode::Fused, NoObserver).0
 }
 
@@ -114,20 +181,35 @@ pub fn simulate_observed<O: Observer + Clone>(network: &Network, mode: Mode, obs
         engine = Engine::new(network, &plan, Some(end), observer);
         engine.run();
     }
+    outcome_of(engine, end, network.grid.0, &network.links)
+}
+
+/// The outcome of a run that ended at `end`, with deliveries at multiples of `grid`, and its observer.
+pub(crate) fn outcome_of<'a, O: Observer>(
+    mut engine: Engine<O>,
+    end: u64,
+    grid: u64,
+    links: impl IntoIterator<Item = &'a LinkConfig>,
+) -> (Outcome, O) {
     engine.forget_packets();
     let flows = std::mem::take(&mut engine.flows).into_iter().enumerate();
     let flows = flows.map(|(index, flow)| {
         let (lost, lost_before_exit) = (engine.lost(index), engine.lost_before_exit(index, &flow));
-        flow_outcome(flow, (lost, lost_before_exit), end, network.grid.0)
+        flow_outcome(flow, (lost, lost_before_exit), end, grid)
     });
     let flows = flows.collect();
-    let links = engine.link_stats(end).zip(&network.links);
+    let links = engine.link_stats(end).zip(links);
     let links = links.map(|(stats, config)| LinkOutcome::of(end, stats, config)).collect();
     (Outcome { end, flows, links }, engine.into_observer())
 }
 
 /// Result of a connection whose run ended at `end`; `lost` packets of it, and so many of them before the end of its start-up.
-fn flow_outcome(mut flow: Flow, (lost, lost_before_exit): (u64, u64), end: u64, grid: u64) -> FlowOutcome {
+pub(crate) fn flow_outcome(
+    mut flow: Flow,
+    (lost, lost_before_exit): (u64, u64),
+    end: u64,
+    grid: u64,
+) -> FlowOutcome {
     let delivered_at = flow.close_grid(end, grid);
     let sender = &flow.sender;
     let stats = sender.stats();

@@ -11,6 +11,7 @@
 
 use crate::config::Network;
 use crate::lookahead::{Lookahead, Stops};
+use crate::parts::Numbers;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -65,6 +66,8 @@ pub(crate) enum End {
     Release,
     /// The feed of the lane that the packet took behind the last link: `feed`, or the one after it for the slower lane.
     Lanes,
+    /// A feed or calendar of a stage that another thread processes.
+    Away,
 }
 
 /// A run of links; fills one cache line.
@@ -85,7 +88,7 @@ pub(crate) struct Leg {
 }
 
 impl Leg {
-    const BLANK: Self = Self {
+    pub(crate) const BLANK: Self = Self {
         links: [0; MAX_RUN],
         len: 0,
         end: End::Sink,
@@ -130,6 +133,8 @@ pub(crate) struct Routes {
     pub(crate) data: Vec<u32>,
     pub(crate) acks: Vec<u32>,
     pub(crate) udp: Vec<u32>,
+    /// Numbers by which queues tell flows and sources apart.
+    pub(crate) numbers: Numbers,
 }
 
 /// A place where packets wait: in front of an endpoint, or in front of a link, per source.
@@ -200,6 +205,7 @@ impl Routes {
         data: vec![],
         acks: vec![],
         udp: vec![],
+        numbers: Numbers::Whole(0),
     };
 
     /// Compiles the paths of `network`.
@@ -234,6 +240,7 @@ impl Routes {
             data: vec![],
             acks: vec![],
             udp: vec![],
+            numbers: Numbers::Whole(network.flows.len() as u32),
         };
         routes.number(&mut places);
         let stages = routes.stages.len();
@@ -279,7 +286,25 @@ impl Routes {
             match leg.end {
                 End::Receiver => leg.next = routes.acks[leg.flow as usize],
                 End::Sender => leg.next = routes.data[leg.flow as usize],
-                End::Feed | End::Sink | End::Calendar | End::DequeueQueue | End::Release | End::Lanes => {}
+                End::Feed
+                | End::Sink
+                | End::Calendar
+                | End::DequeueQueue
+                | End::Release
+                | End::Lanes
+                | End::Away => {}
+            }
+        }
+        routes
+    }
+
+    /// The routes of one of several groups of stages, by the group of each stage.
+    pub(crate) fn of_group(&self, groups: &[u8], group: u8) -> Self {
+        let is_own = |stage: u32| groups[stage as usize] == group;
+        let mut routes = Self { ahead: self.ahead.within(is_own), ..self.clone() };
+        for leg in &mut routes.legs {
+            if matches!(leg.end, End::Feed | End::Calendar) && !is_own(leg.stage) {
+                leg.end = End::Away;
             }
         }
         routes.number_calendars_last();
@@ -342,7 +367,7 @@ impl Routes {
             assert!(leg_exists(leg.next) && (leg.flow as usize) < self.data.len().max(1));
             assert!(leg.end != End::Lanes || !self.calendars[leg.stage as usize]);
             let feeds = match leg.end {
-                End::Feed | End::Calendar | End::Release => 1,
+                End::Feed | End::Calendar | End::Release | End::Away => 1,
                 End::Lanes => 2,
                 _ => 0,
             };

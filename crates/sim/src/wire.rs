@@ -34,6 +34,14 @@ pub(crate) struct Content {
     pub(crate) high: u64,
 }
 
+/// A packet for a stage that another thread processes.
+#[derive(Clone, Copy)]
+pub(crate) struct Away {
+    pub(crate) stage: u32,
+    feed: u32,
+    pub(crate) packet: Packet,
+}
+
 /// Feeds that share one clock.
 #[derive(Clone)]
 struct Stage {
@@ -81,6 +89,8 @@ pub(crate) struct Wire<'r, O> {
     pub(crate) first_lost_below: Vec<u32>,
     /// Latest drop, and latest ACK that a sender did not expect.
     late: u64,
+    /// Packets for stages of other threads.
+    pub(crate) away: Vec<Away>,
     pub(crate) observer: O,
 }
 
@@ -100,7 +110,7 @@ impl<'r, O: Observer> Wire<'r, O> {
             dequeue_hops: routes
                 .dequeue_links
                 .iter()
-                .map(|&(link, leg)| DequeueHop::new(network, link, leg))
+                .map(|&(link, leg)| DequeueHop::new(network, link, leg, routes.numbers.clone()))
                 .collect(),
             feeds: vec![Feed::default(); routes.feeds()],
             clocks: Clocks::new(stages.len()),
@@ -110,6 +120,7 @@ impl<'r, O: Observer> Wire<'r, O> {
             first_lost: vec![vec![]; network.flows.len().max(1)],
             first_lost_below: vec![u32::MAX; network.flows.len().max(1)],
             late: 0,
+            away: vec![],
             observer,
         }
     }
@@ -123,7 +134,7 @@ impl<'r, O: Observer> Wire<'r, O> {
     /// The wire without its legs, until [`Self::over`] gives them back.
     pub(crate) fn detached(self) -> Wire<'static, O> {
         let Self { links, dequeue_hops, feeds, stages, clocks, end, .. } = self;
-        let Self { lost, first_lost, first_lost_below, late, observer, .. } = self;
+        let Self { lost, first_lost, first_lost_below, late, away, observer, .. } = self;
         let legs = &[];
         Wire {
             legs,
@@ -137,6 +148,7 @@ impl<'r, O: Observer> Wire<'r, O> {
             first_lost,
             first_lost_below,
             late,
+            away,
             observer,
         }
     }
@@ -327,14 +339,19 @@ impl<'r, O: Observer> Wire<'r, O> {
         }
     }
 
-    /// A packet at the end of a leg where packets do not keep their order.
+    /// A packet at the end of a leg where packets do not keep their order, or that leads to another thread.
     #[cold]
     #[inline(never)]
     fn off_the_line(&mut self, at: u64, leg: &Leg, size: u32, content: Content) {
-        if leg.end != End::Lanes {
-            return self.at_queue(at, leg, size, content);
-        }
         let Content { seq, low, high } = content;
+        match leg.end {
+            End::Lanes => {}
+            End::Away => {
+                let packet = Packet { at, seq, leg: leg.next, low, high };
+                return self.away.push(Away { stage: leg.stage, feed: leg.feed, packet });
+            }
+            _ => return self.at_queue(at, leg, size, content),
+        }
         let last = leg.links()[leg.links().len() - 1];
         let slow = self.links[last as usize].took_slow_lane();
         self.enqueue_in_lane(leg, slow, Packet { at, seq, leg: leg.next, low, high });
@@ -344,6 +361,12 @@ impl<'r, O: Observer> Wire<'r, O> {
     pub(crate) fn enqueue_in_lane(&mut self, leg: &Leg, slow: bool, packet: Packet) {
         // `Routes::check` verified both feeds.
         self.enqueue(&Leg { feed: leg.feed + u32::from(slow), ..*leg }, packet);
+    }
+
+    /// A packet comes from another thread.
+    pub(crate) fn arrive(&mut self, &Away { stage, feed, packet }: &Away) {
+        let end = if self.has_calendar(stage as usize) { End::Calendar } else { End::Feed };
+        self.enqueue(&Leg { stage, feed, end, ..Leg::BLANK }, packet);
     }
 
     /// Puts a packet into the calendar of its stage.

@@ -13,7 +13,7 @@ use firstflight_scenario::{Candidate, Draws as _, Loaded, Profile, parse};
 use firstflight_sim::audit::{Recorder, audit};
 use firstflight_sim::begun::{Begun, Times};
 use firstflight_sim::engine::Mode;
-use firstflight_sim::outcome::{simulate, simulate_observed};
+use firstflight_sim::outcome::{simulate, simulate_observed, simulate_on};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 
@@ -113,7 +113,10 @@ fn audited(loaded: &Loaded) -> Result<bool, TestCaseError> {
     let found = audit(&built.network, &outcome, &recorder.log);
     none(found.iter().take(5).map(ToString::to_string).collect())?;
     let (by_hop, _) = simulate_observed(&built.network, Mode::PerHop, Recorder::default());
-    prop_assert_eq!(by_hop, outcome);
+    prop_assert_eq!(&by_hop, &outcome);
+    for threads in [1, 2, 4] {
+        prop_assert_eq!(&simulate_on(&built.network, threads), &outcome, "{} threads", threads);
+    }
     Ok(true)
 }
 

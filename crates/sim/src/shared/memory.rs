@@ -42,11 +42,6 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Whether a scheme of `network` follows plans.
-    pub(super) fn is_needed(network: &Network) -> bool {
-        network.flows.iter().any(|flow| flow.sharing.policy.is_some())
-    }
-
     /// The clusters of `network`, nothing known yet.
     pub(super) fn of(network: &Network) -> Self {
         let mut policies: BTreeMap<u32, Vec<Policy>> = BTreeMap::new();

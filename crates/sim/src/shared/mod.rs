@@ -3,7 +3,7 @@
 mod memory;
 mod window;
 
-use crate::config::Network;
+use crate::config::{FlowConfig, Network};
 use crate::flow::Flow;
 use memory::Memory;
 use window::SharedWindows;
@@ -18,7 +18,12 @@ pub(crate) struct Shared {
 impl Shared {
     /// Whether any connection of `network` uses state of another.
     pub(crate) fn is_needed(network: &Network) -> bool {
-        SharedWindows::are_needed(network) || Memory::is_needed(network)
+        network.flows.iter().any(Self::is_used_by)
+    }
+
+    /// Whether the connection uses state of others.
+    pub(crate) fn is_used_by(flow: &FlowConfig) -> bool {
+        window::shares(flow) || flow.sharing.policy.is_some()
     }
 
     /// The shared state of the connections of `network`, still empty.

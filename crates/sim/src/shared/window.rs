@@ -56,11 +56,6 @@ pub(super) struct SharedWindows {
 }
 
 impl SharedWindows {
-    /// Whether a scheme of `network` asks for one.
-    pub(super) fn are_needed(network: &Network) -> bool {
-        network.flows.iter().any(shares)
-    }
-
     /// The macroflows of `network`.
     pub(super) fn of(network: &Network) -> Self {
         let mut groups: BTreeMap<u32, usize> = BTreeMap::new();
@@ -152,7 +147,7 @@ impl SharedWindows {
 }
 
 /// Whether a connection's window is not its own.
-fn shares(config: &FlowConfig) -> bool {
+pub(super) fn shares(config: &FlowConfig) -> bool {
     config.chain.needs().has(Signals::SHARED_WINDOW)
 }
 

@@ -6,6 +6,7 @@ use crate::config::{FlowConfig, Network, QueueConfig};
 use crate::hop;
 use crate::observe::Observer;
 use crate::packet::{self, Packet};
+use crate::parts::Numbers;
 use crate::route::{End, Leg};
 use crate::sender::stack::Recovery;
 use firstflight_net::dequeue_link::{Departure, DequeueLink};
@@ -29,15 +30,14 @@ pub(crate) struct DequeueHop {
     /// Leg that carries its release events, and whether one is scheduled.
     leg: u32,
     armed: bool,
-    /// Number of TCP flows; UDP sources are numbered after them.
-    flows: u32,
+    numbers: Numbers,
     /// Flows whose acknowledgements the queue can read: those of TCP. Empty where the queue reads none.
     readable: Vec<bool>,
 }
 
 impl DequeueHop {
     /// Creates the link of this number, whose release events come over `leg`.
-    pub(crate) fn new(network: &Network, number: usize, leg: u32) -> Self {
+    pub(crate) fn new(network: &Network, number: usize, leg: u32, numbers: Numbers) -> Self {
         let link = hop::dequeue_link(&network.links[number], network.seed);
         let link = link.expect("routes list the links whose queues decide at dequeue time");
         let is_tcp = |flow: &FlowConfig| flow.stack.recovery != Recovery::Packets;
@@ -45,7 +45,7 @@ impl DequeueHop {
             QueueConfig::AckFilter(_) => network.flows.iter().map(is_tcp).collect(),
             _ => vec![],
         };
-        Self { link, number, leg, armed: false, flows: network.flows.len() as u32, readable }
+        Self { link, number, leg, armed: false, numbers, readable }
     }
 
     /// The acknowledgement that a packet is, if the queue can read it. It is not plain if it has blocks, flags, or an echo of a router.
@@ -58,9 +58,9 @@ impl DequeueHop {
     /// Flow number for the queue: one per direction of a connection and one per UDP source.
     fn flow(&self, leg: &Leg, content: &Content) -> u32 {
         match leg.ack_size {
-            0 => 2 * leg.flow,
-            _ if content.seq == SYN && content.high == UDP_MARK => 2 * self.flows + content.low as u32,
-            _ => 2 * leg.flow + 1,
+            0 => 2 * self.numbers.of_flow(leg.flow),
+            _ if content.seq == SYN && content.high == UDP_MARK => self.numbers.of_udp(content.low as u32),
+            _ => 2 * self.numbers.of_flow(leg.flow) + 1,
         }
     }
 }

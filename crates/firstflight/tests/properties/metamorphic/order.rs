@@ -5,7 +5,9 @@ use firstflight_anyscenario::written;
 use firstflight_contract::Nanos;
 use firstflight_hosts::network::build;
 use firstflight_sim::config::{FlowConfig, LinkConfig, Network, Sharing, UdpConfig};
-use firstflight_sim::outcome::{FlowOutcome, Outcome, simulate};
+use firstflight_sim::engine::Mode;
+use firstflight_sim::observe::NoObserver;
+use firstflight_sim::outcome::{FlowOutcome, Outcome, simulate, simulate_observed, simulate_on};
 use proptest::prelude::*;
 
 #[test]
@@ -184,13 +186,17 @@ fn networks_that_share_no_link_have_the_results_that_each_has_alone() {
             tally.count(Some("one is refused, or large"));
             return Ok(());
         };
+        let end = first.end.min(second.end);
+        let beside = both(&first, &second, end);
+        let together = simulate_observed(&beside, Mode::Fused, NoObserver).0;
+        for threads in [1, 2, 4] {
+            assert_same(&simulate_on(&beside, threads), &together)?;
+        }
         // Sources of datagrams have the numbers after the flows.
         if hashes_flows(&second) || hashes_flows(&first) && !first.udp.is_empty() {
             tally.count(Some("fq-codel hashes the number of a flow"));
             return Ok(());
         }
-        let end = first.end.min(second.end);
-        let together = simulate(&both(&first, &second, end));
         let alone = |network: &Network| -> Outcome {
             simulate(&Network {
                 end,
