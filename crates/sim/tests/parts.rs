@@ -255,6 +255,6 @@ fn what_couples_the_parts_keeps_the_run_whole() {
     let mut whole = two();
     let own = AnyPhase::custom(firstflight_schemes::startup::slow_start::SlowStart);
     let reno = AnyPhase::by_label("reno").expect("registered");
-    whole.flows[0].chain = Chain::new(vec![own, reno]).expect("a chain");
+    whole.flows[0].chain = Chain::new(vec![own, reno]).expect("a chain").into();
     assert_eq!(count_parts(&whole), 1);
 }

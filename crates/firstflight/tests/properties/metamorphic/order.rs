@@ -27,7 +27,7 @@ fn names_change_nothing_but_the_draws_of_what_bears_them() {
             return Ok(Some("a name is a reference"));
         };
         let drawn = |network: &Network| {
-            let flow = |flow: &FlowConfig| (flow.app.clone(), flow.stack, flow.forward.clone());
+            let flow = |flow: &FlowConfig| (flow.app.clone(), flow.stack.clone(), flow.forward.clone());
             let flows: Vec<_> = network.flows.iter().map(flow).collect();
             let udp: Vec<_> = network.udp.iter().map(|udp| (udp.path.clone(), udp.on.clone())).collect();
             let delays: Vec<_> = network.links.iter().map(|link| link.delay).collect();
