@@ -19,8 +19,11 @@ pub(crate) const MOST: usize = 8;
 /// Cost of a window to each group beside its packets, in link crossings: two threads meet, and every stage is asked for its packets.
 const WINDOW: f64 = 300.0;
 
+/// Cost of a packet that goes to another group, in link crossings. On dumbbells of 100 and 1000 flows it was 1.0 and 1.4 (docs/benchmarks.md).
+const PASSAGE: f64 = 1.5;
+
 /// Expected gain from which on a network is divided.
-const WORTH: f64 = 1.25;
+pub(crate) const WORTH: f64 = 1.5;
 
 /// The group of everything in a network.
 #[derive(Clone, Debug)]
@@ -50,6 +53,8 @@ struct Map {
     together: Vec<(usize, usize)>,
     /// Expected link crossings a second.
     load: Vec<f64>,
+    /// Packets a second from stage to stage.
+    passages: Vec<(usize, usize, f64)>,
 }
 
 impl Map {
@@ -65,6 +70,7 @@ impl Map {
             timers: vec![],
             together: vec![],
             load: vec![0.0; stages],
+            passages: vec![],
         };
         for stage in 0..stages {
             let ways = routes.ahead.ways_to(stage).iter();
@@ -83,6 +89,7 @@ impl Map {
             let receiver = map.follow(routes, data, None, rate)?;
             let sender = map.follow(routes, acks, Some(receiver), rate)?;
             map.own(routes, data, sender, rate);
+            map.passages.extend(first_stage(routes, data).map(|stage| (sender, stage, rate)));
             map.time(network, routes, (data, flow.header), sender);
             map.time(network, routes, (acks, flow.ack_size.into()), receiver);
             if flow.stack.receive_window.is_tuned() {
@@ -110,7 +117,10 @@ impl Map {
                 self.own(routes, number, stage, rate);
             }
             match leg.end {
-                End::Feed | End::Calendar => at = Some(leg.stage as usize),
+                End::Feed | End::Calendar => {
+                    self.passages.extend(at.map(|stage| (stage, leg.stage as usize, rate)));
+                    at = Some(leg.stage as usize);
+                }
                 End::Lanes => {
                     self.together.extend(at.map(|stage| (stage, leg.stage as usize)));
                     at = Some(leg.stage as usize);
@@ -131,7 +141,7 @@ impl Map {
         leg.links().iter().for_each(|&link| self.links[link as usize] = stage);
         let at_end = match leg.end {
             End::Receiver => 2.0,
-            End::Sender => 4.0,
+            End::Sender => 8.0,
             _ => 1.0,
         };
         self.load[stage] += rate * (f64::from(leg.len) + at_end);
@@ -170,7 +180,11 @@ impl Map {
             groups[group] += loads[root];
             of_root[root] = group as u8;
         }
-        let of = (0..self.stages).map(|stage| of_root[sets.root(stage)]).collect();
+        let of: Vec<u8> = (0..self.stages).map(|stage| of_root[sets.root(stage)]).collect();
+        for &(from, to, rate) in self.passages.iter().filter(|passage| of[passage.0] != of[passage.1]) {
+            groups[usize::from(of[from])] += rate * PASSAGE / 2.0;
+            groups[usize::from(of[to])] += rate * PASSAGE / 2.0;
+        }
         (of, groups.into_iter().fold(0.0, f64::max))
     }
 }
@@ -182,8 +196,8 @@ fn first_stage(routes: &Routes, first: u32) -> Option<usize> {
 }
 
 impl Groups {
-    /// Groups of `network`, compiled to `routes`, for at most `threads` threads; `None` if they would gain too little.
-    pub(crate) fn of(network: &Network, routes: &Routes, threads: usize) -> Option<Self> {
+    /// Groups of `network`, compiled to `routes`, for at most `threads` threads; `None` if they would gain less than `worth`.
+    pub(crate) fn of(network: &Network, routes: &Routes, threads: usize, worth: f64) -> Option<Self> {
         let count = threads.min(MOST).min(routes.stages.len());
         if count < 2 || routes.senders.is_some() {
             return None;
@@ -200,7 +214,7 @@ impl Groups {
             (all / (most + WINDOW * 1e9 / least as f64), stages)
         });
         let (gain, stages) = tried.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        (gain >= WORTH).then(|| Self::from(&map, stages, count))
+        (gain >= worth).then(|| Self::from(&map, stages, count))
     }
 
     fn from(map: &Map, stages: Vec<u8>, count: usize) -> Self {

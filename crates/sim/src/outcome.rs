@@ -4,6 +4,7 @@ use crate::config::{LinkConfig, Network};
 use crate::divided;
 use crate::engine::{Engine, Mode, Plan};
 use crate::flow::Flow;
+use crate::groups;
 use crate::observe::{NoObserver, Observer};
 use crate::parts::{self, Part};
 use crate::windows::{self, Windows};
@@ -118,7 +119,12 @@ pub fn count_threads(network: &Network, threads: usize) -> usize {
     }
 }
 
-/// Simulates `network` in the groups of stages that `threads` threads would take, one after the other on this thread, and calls `after`
+/// Simulates `network` in groups of stages, each on a thread, whatever that gains; `None` if it has no groups.
+pub fn simulate_in_windows(network: &Network, threads: usize) -> Option<Outcome> {
+    Windows::of(network, threads, 0.0)?.simulate(network)
+}
+
+/// Simulates `network` in groups of stages for `threads` threads, one after the other on this thread, and calls `after`
 /// behind each window of each group with its number: for measurements of what threads could gain. `None` if there are no groups.
 pub fn simulate_in_turns(network: &Network, threads: usize, after: impl FnMut(usize)) -> Option<Outcome> {
     windows::in_turns(network, threads, after)
@@ -145,7 +151,7 @@ impl Way {
         }
         // A part that is most of the network leaves the other threads without work.
         let is_uneven = hops.first().is_some_and(|&largest| largest > 1.5 * all / threads as f64);
-        match is_uneven.then(|| Windows::of(network, threads)).flatten() {
+        match is_uneven.then(|| Windows::of(network, threads, groups::WORTH)).flatten() {
             Some(windows) => Self::Windows(windows),
             None => Self::Parts(parts, threads),
         }

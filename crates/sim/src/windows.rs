@@ -24,13 +24,13 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// The run of `network` by at most `threads` threads; `None` if groups would gain too little.
-    pub(crate) fn of(network: &Network, threads: usize) -> Option<Self> {
+    /// The run of `network` by at most `threads` threads; `None` if groups would gain less than `worth`.
+    pub(crate) fn of(network: &Network, threads: usize, worth: f64) -> Option<Self> {
         if parts::has_own_schemes(network) {
             return None;
         }
         let whole = Plan::new(network, Mode::Fused);
-        let groups = Arc::new(Groups::of(network, whole.compiled(), threads)?);
+        let groups = Arc::new(Groups::of(network, whole.compiled(), threads, worth)?);
         Some(Self { whole, groups })
     }
 
@@ -56,10 +56,10 @@ impl Windows {
     }
 }
 
-/// Simulates `network` in the groups that [`Windows`] would give `threads` threads, one after the other on this thread, and calls `after`
+/// Simulates `network` in groups for `threads` threads, whatever they gain, one after the other on this thread, and calls `after`
 /// behind each window of each group with its number: for measurements of what threads could gain. `None` if there are no groups.
 pub(crate) fn in_turns(network: &Network, threads: usize, mut after: impl FnMut(usize)) -> Option<Outcome> {
-    let Windows { whole, groups } = Windows::of(network, threads)?;
+    let Windows { whole, groups } = Windows::of(network, threads, 0.0)?;
     let plans: Vec<Plan> =
         (0..groups.count).map(|group| whole.of_group(network, &groups, group as u8)).collect();
     let mut engines: Vec<_> = plans.iter().map(|plan| Engine::new(network, plan, None, NoObserver)).collect();
