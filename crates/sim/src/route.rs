@@ -372,7 +372,12 @@ impl Routes {
                 _ => 0,
             };
             assert!((0..feeds).all(|next| self.stages[leg.stage as usize].contains(&(leg.feed + next))));
-            assert!(leg.end == End::Calendar || feeds == 0 || leg.feed + feeds <= in_memory);
+            let has_feed = match leg.end {
+                End::Calendar => false,
+                End::Away => !self.calendars[leg.stage as usize],
+                _ => feeds > 0,
+            };
+            assert!(!has_feed || leg.feed + feeds <= in_memory);
             let dequeues = matches!(leg.end, End::DequeueQueue | End::Release);
             assert!(!dequeues || (leg.links[0] as usize) < self.dequeue_links.len());
         }
