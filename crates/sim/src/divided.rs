@@ -1,10 +1,10 @@
 //! A run in parts, on several threads: each part by an engine of its own, and their outcomes put together.
 
 use crate::config::Network;
+use crate::ended::{FlowOutcome, LinkOutcome, Outcome, outcome_of};
 use crate::engine::{Engine, Plan};
 use crate::observe::NoObserver;
-use crate::outcome::{FlowOutcome, LinkOutcome, Outcome, outcome_of};
-use crate::parts::{Numbers, Part};
+use crate::part::{Numbers, Part};
 use crate::pool;
 use std::borrow::Cow;
 use std::sync::Arc;

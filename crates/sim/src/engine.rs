@@ -9,7 +9,7 @@ use crate::header;
 use crate::hop::Source;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
-use crate::parts::Numbers;
+use crate::part::Numbers;
 use crate::receiver::AckOut;
 use crate::route::{End, Leg, Routes, Waits};
 use crate::sender::AckIn;

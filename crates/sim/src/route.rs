@@ -11,7 +11,7 @@
 
 use crate::config::Network;
 use crate::lookahead::{Lookahead, Stops};
-use crate::parts::Numbers;
+use crate::part::Numbers;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! One connected network on several threads: groups of stages run in windows, and meet between them.
 
 use crate::config::Network;
+use crate::ended::{LinkOutcome, Outcome, flow_outcome, outcome_of};
 use crate::engine::{Engine, Mode, Plan};
 use crate::groups::{Groups, MOST};
 use crate::observe::NoObserver;
-use crate::outcome::{LinkOutcome, Outcome, flow_outcome, outcome_of};
 use crate::parts;
 use crate::wire::Away;
 use std::hint::spin_loop;

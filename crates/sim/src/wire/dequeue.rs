@@ -6,7 +6,7 @@ use crate::config::{FlowConfig, Network, QueueConfig};
 use crate::hop;
 use crate::observe::Observer;
 use crate::packet::{self, Packet};
-use crate::parts::Numbers;
+use crate::part::Numbers;
 use crate::route::{End, Leg};
 use crate::sender::stack::Recovery;
 use firstflight_net::dequeue_link::{Departure, DequeueLink};
