@@ -269,7 +269,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = \"droptail\"",
-        "base.toml:7:9: path.queue = \"droptail\": there is no \"droptail\"; expected one of: drop-tail, red, policer, choke, codel, fq-codel, priority, quick-start, xcp, vcp; did you mean \"drop-tail\"?",
+        "base.toml:7:9: path.queue = \"droptail\": there is no \"droptail\"; expected one of: drop-tail, red, policer, choke, codel, fq-codel, priority, ack-filter, quick-start, xcp, vcp; did you mean \"drop-tail\"?",
     ),
     (
         6,
@@ -299,7 +299,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         6,
         "buffer = \"500 packets\"\nqueue = { min = \"1 packets\" }",
-        "base.toml:7:9: path.queue.kind: missing; expected one of: drop-tail, red, policer, choke, codel, fq-codel, priority, quick-start, xcp, vcp",
+        "base.toml:7:9: path.queue.kind: missing; expected one of: drop-tail, red, policer, choke, codel, fq-codel, priority, ack-filter, quick-start, xcp, vcp",
     ),
     (
         6,
