@@ -295,6 +295,7 @@ impl Routes {
                 | End::Away => {}
             }
         }
+        routes.number_calendars_last();
         routes
     }
 
@@ -307,7 +308,6 @@ impl Routes {
                 leg.end = End::Away;
             }
         }
-        routes.number_calendars_last();
         routes
     }
 

@@ -211,3 +211,13 @@ fn a_return_path_that_filters_none_is_drop_tail() {
     assert_eq!(outcome.flows, expected.flows);
     assert_eq!(outcome.links[1].stats.drops, 0);
 }
+
+#[test]
+fn stages_with_many_feeds_stand_beside_stages_with_few() {
+    // The first of three links has 200 flows, whose packets wait in a calendar; the others have two.
+    let case = Case { buffer: 300, seconds: 9, mbit_s: 40, ..Case::default() };
+    let spans: Vec<(usize, usize)> =
+        std::iter::repeat_n((0, 1), 200).chain([(0, 3), (1, 3), (2, 3)]).collect();
+    let outcome = run(&line_of_routers(&case, &[10_000, 25_000, 5_000], &spans));
+    assert!(outcome.flows.iter().all(|flow| flow.delivered > 0));
+}
