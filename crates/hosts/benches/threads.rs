@@ -12,6 +12,7 @@ use firstflight_hosts::network::build;
 use firstflight_scenario::parse;
 use firstflight_sim::config::Network;
 use firstflight_sim::outcome::{count_parts, count_threads, simulate_in_turns, simulate_on};
+use rustix::time::{ClockId, clock_gettime};
 
 /// A network of so many separate bottlenecks of 1 Gbit/s, each with flows of its own.
 fn bottlenecks(count: usize, flows: usize, seconds: u32) -> Network {
@@ -57,20 +58,18 @@ const WORKS: [Work; 6] = [
     ("600 nodes", || network(include_str!("../../../papers/yu-newman/scenarios/nodes-600.toml"))),
 ];
 
-/// Processor seconds of this process so far, of all its threads.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
-    // User and system time are fields 14 and 15, in hundredths of a second; the name ends field 2.
-    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+/// Processor seconds so far of this process with all its threads, or of this thread.
+fn cpu_seconds(of: ClockId) -> f64 {
+    let spent = clock_gettime(of);
+    spent.tv_sec as f64 + spent.tv_nsec as f64 * 1e-9
 }
 
 /// Elapsed and processor seconds of a run, its packet-hops, and a hash of its outcome.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn run(network: &Network, threads: usize) -> (f64, f64, u64, u64) {
-    let (began, before) = (Instant::now(), cpu_seconds());
+    let (began, before) = (Instant::now(), cpu_seconds(ClockId::ProcessCPUTime));
     let outcome = simulate_on(network, threads);
-    let (elapsed, cpu) = (began.elapsed().as_secs_f64(), cpu_seconds() - before);
+    let (elapsed, cpu) = (began.elapsed().as_secs_f64(), cpu_seconds(ClockId::ProcessCPUTime) - before);
     let mut hash = DefaultHasher::new();
     format!("{outcome:?}").hash(&mut hash);
     (elapsed, cpu, outcome.packet_hops(), hash.finish())
@@ -81,16 +80,11 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Processor seconds of this thread so far.
-fn thread_seconds() -> f64 {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    spent.tv_sec as f64 + spent.tv_nsec as f64 * 1e-9
-}
-
 /// The windows of a network on several threads, made one after the other on this thread: prints their number, the packet-hops of a group
 /// in one, and the processor time of all groups over that of the slowest group of each window. This ratio does not depend on what
 /// else the machine does.
 fn show_windows(network: &Network, threads: usize) {
+    let thread_seconds = || cpu_seconds(ClockId::ThreadCPUTime);
     let (mut windows, mut spent, mut slowest, mut before) = (0_u64, 0.0, 0.0, thread_seconds());
     let mut most = 0.0_f64;
     let outcome = simulate_in_turns(network, threads, |group| {

@@ -203,7 +203,7 @@ fn run(
     Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording, capture })
 }
 
-/// What the memory of a run has room for.
+/// Limits of a run by its memory.
 struct Room {
     /// Packets that may be recorded.
     packets: u64,

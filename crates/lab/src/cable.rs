@@ -12,11 +12,10 @@ use firstflight_hosts::network::build;
 use firstflight_probe::Packet;
 use firstflight_results::Validity;
 use firstflight_scenario::Scenario;
-use firstflight_sim::config::Network as Config;
+use firstflight_sim::config::{Network as Config, QueueConfig};
 
 use crate::clock::Clock;
 use crate::emulator::realtime::{Emulated, Observer, Way, emulate};
-use crate::header::Header;
 use crate::need::Need;
 use crate::netns::Netns;
 use crate::traffic::Start;
@@ -222,7 +221,7 @@ impl Cable {
     /// the far addresses take the path of the scenario's first flow, all others its way back. Waits until no other run of this machine is in real time.
     ///
     /// # Errors
-    /// [`Broken`] if the scenario has no such path, or if this machine does not grant namespaces, devices or real time.
+    /// [`Broken`] if the scenario has no such path, if its queue reads acknowledgements, or if this machine does not grant namespaces, devices or real time.
     pub fn lay(scenario: &Scenario, near: &[Ipv4Addr], far: &[Ipv4Addr]) -> Result<Self, Broken> {
         Self::lay_with(scenario, near, far, false)
     }
@@ -240,6 +239,13 @@ impl Cable {
                 "the scenario has {} flows; expected one, whose path the programs use",
                 built.network.flows.len()
             )));
+        }
+        // Queues would take the acknowledgements of all connections for those of one.
+        if built.network.links.iter().any(|link| matches!(link.queue, QueueConfig::AckFilter(_))) {
+            return Err(Broken(
+                "queue \"ack-filter\": a cable does not tell connections apart; expected another queue"
+                    .into(),
+            ));
         }
         Slack::of(built.network, near, far)?.tighten(note)
     }
@@ -309,8 +315,7 @@ impl Observer for Signs {
         let header = Ipv4HeaderSlice::from_slice(packet).ok()?;
         let to_far = self.far.contains(&header.destination_addr());
         let (path, ecn_capable) = (u32::from(!to_far), header.ecn().value() != 0);
-        let ack = Header::read(packet).and_then(|header| header.acknowledgement());
-        let mut way = Way { path, ecn_capable, data_of: None, ack };
+        let mut way = Way { path, ecn_capable, data_of: None, ack: None };
         let mut note = Note { place: None, asks: None };
         if let (Some(passed), Some((far_port, bytes))) = (&mut self.passed, payload(&header, packet, to_far))
         {

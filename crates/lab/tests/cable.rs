@@ -46,6 +46,19 @@ fn a_transfer_over_a_cable_takes_the_time_that_the_simulator_says() {
     assert!((took / simulated - 1.0).abs() <= 0.03, "{took} s, simulated {simulated} s, {validity:?}");
 }
 
+#[test]
+fn a_queue_that_reads_acknowledgements_is_refused_by_name() {
+    let text = "[path]\nrate = \"8 Mbit/s\"\nrtt = \"50 ms\"\nbuffer = \"60 packets\"\nqueue = \"ack-filter\"\n\
+                [[flow]]\nprofile = \"linux\"\nsize = \"100 KB\"\n";
+    let scenario = Scenario::from_text(text).expect("a scenario");
+    let [near, far] = [Ipv4Addr::new(10, 86, 1, 1), Ipv4Addr::new(10, 86, 1, 2)];
+    let refused = Cable::lay(&scenario, &[near], &[far]).expect_err("it is refused").to_string();
+    assert!(
+        refused.starts_with("queue \"ack-filter\": a cable does not tell connections apart"),
+        "{refused}"
+    );
+}
+
 /// Time of a transfer over a cable, seconds, and whether the emulator was on time.
 #[expect(clippy::disallowed_methods, reason = "the test measures a transfer in real time")]
 fn transfer(scenario: &Scenario) -> (f64, Validity) {

@@ -1,25 +1,29 @@
 //! Event loop. Stages take turns, each running ahead of the others as far as [`crate::lookahead`] allows;
 //! timers fire in between.
 
+mod group;
+mod plan;
+
 use crate::ahead::touch;
-use crate::config::{FlowConfig, Network};
+use crate::config::Network;
 use crate::flow::Flow;
-use crate::groups::Groups;
 use crate::header;
 use crate::hop::Source;
 use crate::observe::{Observer, Seen};
 use crate::packet::{self, Packet};
-use crate::part::Numbers;
 use crate::receiver::AckOut;
-use crate::route::{End, Leg, Routes, Waits};
+use crate::route::{End, Leg, Routes};
 use crate::sender::AckIn;
 use crate::shared::Shared;
-use crate::wire::{Away, Content, SYN, UDP_MARK, Wire};
+use crate::wire::{Content, SYN, UDP_MARK, Wire};
 use firstflight_net::readings::LinkStats;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+
+pub(crate) use plan::Plan;
+use plan::{AfterLast, Share};
 
 /// Whether consecutive hops are computed together or each as an event of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,103 +43,6 @@ enum Owner {
     Sender(u32),
     Receiver(u32),
     Udp(u32),
-}
-
-/// Preparation of a run: compiled routes and the end condition.
-pub(crate) struct Plan {
-    routes: Routes,
-    /// Number of finite flows, if the run ends with the last of them.
-    finite: Option<usize>,
-    after_last: AfterLast,
-    /// The stages and endpoints that this run processes, if others process the rest.
-    share: Option<Share>,
-}
-
-/// What one of several threads processes.
-#[derive(Clone)]
-struct Share {
-    groups: Arc<Groups>,
-    group: u8,
-}
-
-impl Share {
-    /// Whether this is all, or `of` says that number `index` belongs to it.
-    fn has(share: Option<&Self>, of: impl Fn(&Groups) -> &[u8], index: usize) -> bool {
-        share.is_none_or(|share| of(&share.groups)[index] == share.group)
-    }
-}
-
-/// The rest of a run that ends with its last finite flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AfterLast {
-    /// It ends at that moment: no stage has run ahead.
-    Ends,
-    /// It goes on, for few events, if any, are left.
-    Drains,
-    /// It is left, wherever the stages are: only the times of the flows count.
-    Leaves,
-}
-
-impl Plan {
-    pub(crate) fn new(network: &Network, mode: Mode) -> Self {
-        // A run that ends with its last finite flow must not run ahead of that moment, so every hop waits for
-        // the clock. If no other traffic remains, the run simply drains; not so with a flow that a lifetime ends, whose
-        // packets are on their way.
-        let count = |is: fn(&FlowConfig) -> bool| network.flows.iter().filter(|&flow| is(flow)).count();
-        let mortal = count(|flow| flow.app.lifetime.is_some());
-        let finite = count(|flow| flow.app.bytes.is_some() || flow.app.lifetime.is_some());
-        let waits = network.until_finished && finite > 0;
-        let drains = waits && finite == network.flows.len() && mortal == 0 && network.udp.is_empty();
-        let waits_everywhere = mode == Mode::PerHop || waits && !drains;
-        Self {
-            routes: Self::routes(network, waits_everywhere),
-            finite: waits.then_some(finite),
-            after_last: if drains { AfterLast::Drains } else { AfterLast::Ends },
-            share: None,
-        }
-    }
-
-    /// Of the group of this number. The flows that end are those whose senders belong to it.
-    pub(crate) fn of_group(&self, network: &Network, groups: &Arc<Groups>, group: u8) -> Self {
-        let is_own = |&(flow, config): &(usize, &FlowConfig)| {
-            groups.senders[flow] == group && config.app.bytes.is_some()
-        };
-        let finite = network.flows.iter().enumerate().filter(is_own).count();
-        Self {
-            routes: self.routes.of_group(&groups.stages, group),
-            finite: self.finite.map(|_| finite),
-            after_last: self.after_last,
-            share: Some(Share { groups: Arc::clone(groups), group }),
-        }
-    }
-
-    pub(crate) fn compiled(&self) -> &Routes {
-        &self.routes
-    }
-
-    /// Of a part, whose queues tell flows apart by their numbers in the whole network.
-    pub(crate) fn of_part(network: &Network, numbers: Numbers) -> Self {
-        let mut plan = Self::new(network, Mode::Fused);
-        plan.routes.numbers = numbers;
-        plan
-    }
-
-    /// For the times of the flows that end: whatever else has run ahead when the last of them ends is of no use.
-    pub(crate) fn for_times(network: &Network) -> Self {
-        let after_last = AfterLast::Leaves;
-        Self { routes: Self::routes(network, false), after_last, ..Self::new(network, Mode::Fused) }
-    }
-
-    fn routes(network: &Network, waits_everywhere: bool) -> Routes {
-        let at = if waits_everywhere {
-            Waits::Everywhere
-        } else if Shared::is_needed(network) {
-            Waits::AtMeetingsAndSenders
-        } else {
-            Waits::AtMeetings
-        };
-        Routes::compile(network, at)
-    }
 }
 
 /// A run in progress.
@@ -219,41 +126,6 @@ impl<'r, O: Observer> Engine<'r, O> {
             Some(0) => self.finished_at,
             _ => self.wire.end,
         }
-    }
-
-    /// Runs until `limit`, before which nothing comes from other threads. Returns whether the run goes on.
-    pub(crate) fn run_until(&mut self, limit: u64) -> bool {
-        self.limit = limit;
-        self.run_events();
-        limit < self.wire.end
-    }
-
-    /// Earliest time at which this thread may cause an arrival at a stage of another, or another may from what this one has sent.
-    pub(crate) fn reaches_others_at(&self) -> u64 {
-        let Some(Share { groups, group }) = &self.share else { return u64::MAX };
-        let from_timers = self.timer_at.saturating_add(groups.from_timers[usize::from(*group)]);
-        let after = |stage: u32, at: u64| at.saturating_add(groups.abroad[stage as usize]);
-        let from_stages =
-            self.own.iter().map(|&stage| after(stage, self.wire.clocks.next_at(stage as usize)));
-        let from_sent = self.wire.away.iter().map(|away| after(away.stage, away.packet.at));
-        from_stages.chain(from_sent).fold(from_timers, u64::min)
-    }
-
-    /// Packets for stages of other threads, each with the group of its stage.
-    pub(crate) fn sent_away(&mut self) -> impl Iterator<Item = (usize, Away)> {
-        let of =
-            |stage: u32| self.share.as_ref().map_or(0, |share| share.groups.stages[stage as usize].into());
-        self.wire.away.drain(..).map(move |away| (of(away.stage), away))
-    }
-
-    /// A packet comes from another thread.
-    pub(crate) fn arrive(&mut self, away: &Away) {
-        self.wire.arrive(away);
-    }
-
-    /// Whether the run was told to stop.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// Whether anything has happened after `end`, the end of the run. The end of a last flow is known only when it comes:

@@ -12,7 +12,7 @@ pub(crate) struct Part {
     pub(crate) links: Vec<usize>,
 }
 
-/// Numbers by which queues tell flows and sources apart: those of the whole network, since a queue may hash them.
+/// Numbers of flows and sources at queues. A queue may hash the numbers: a part keeps those of the whole network.
 #[derive(Clone, Debug)]
 pub(crate) enum Numbers {
     /// The network is the whole, with so many flows; sources follow them.

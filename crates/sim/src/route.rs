@@ -133,7 +133,7 @@ pub(crate) struct Routes {
     pub(crate) data: Vec<u32>,
     pub(crate) acks: Vec<u32>,
     pub(crate) udp: Vec<u32>,
-    /// Numbers by which queues tell flows and sources apart.
+    /// Numbers of flows and sources at queues.
     pub(crate) numbers: Numbers,
 }
 

@@ -136,7 +136,7 @@ struct Meeting {
     mail: [Mutex<Vec<Away>>; MOST],
     /// Whether a thread has left for good.
     left: AtomicBool,
-    /// Threads that sleep, and that of which they wait to be told.
+    /// Number of threads that sleep. `told` wakes them; `doze` is its lock.
     asleep: AtomicUsize,
     doze: Mutex<()>,
     told: Condvar,

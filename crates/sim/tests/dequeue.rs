@@ -1,7 +1,7 @@
 //! Dequeue-time queues give the same simulation in both modes, and a discipline equivalent to drop-tail gives
 //! the same result as drop-tail.
 
-use crate::common::{Case, MS, line_of_routers, network, run};
+use crate::common::{Case, MS, line_of_routers, network, run, stacks};
 use firstflight_contract::Rate;
 use firstflight_net::queue::Room;
 use firstflight_net::queue::codel::CodelConfig;
@@ -202,7 +202,7 @@ fn a_slow_return_path_that_keeps_the_newest_acknowledgement_carries_the_whole_ra
 
 #[test]
 fn a_return_path_that_filters_none_is_drop_tail() {
-    // One flow's ACKs leave before the next one comes; acknowledgements of QUIC cannot be read.
+    // Each ACK leaves before the next one comes.
     let case = Case { buffer: 30, every: 2, seconds: 8, ..Case::default() };
     let plain = network(&case);
     let mut net = plain.clone();
@@ -210,6 +210,24 @@ fn a_return_path_that_filters_none_is_drop_tail() {
     let (outcome, expected) = (run(&net), run(&plain));
     assert_eq!(outcome.flows, expected.flows);
     assert_eq!(outcome.links[1].stats.drops, 0);
+}
+
+#[test]
+fn acknowledgements_of_quic_cannot_be_read_and_all_arrive() {
+    let with = |queue| {
+        let mut net = network(&Case { buffer: 300, seconds: 6, ..Case::default() });
+        net.flows[0].stack = stacks::quic().into();
+        (net.links[1].rate, net.links[1].queue) = (Rate(100_000), queue);
+        run(&net)
+    };
+    let (filtered, plain) =
+        (with(QueueConfig::AckFilter(Room::Packets(10_000))), with(QueueConfig::Packets(10_000)));
+    assert_eq!(filtered.flows, plain.flows);
+    assert!(
+        filtered.links[1].stats.drops == 0 && filtered.links[1].mean_queue > 10.0,
+        "{:?}",
+        filtered.links[1]
+    );
 }
 
 #[test]
