@@ -99,8 +99,8 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Most threads; the default is one for each core. Several replications have a thread each. One replication uses several for
-    /// parts of its network that nothing couples. The results do not depend on it.
+    /// Most threads; the default is one for each core. Several replications have a thread each. One replication uses several
+    /// where its network has parts, or groups of links, that gain by threads. The results do not depend on it.
     pub fn threads(mut self, most: usize) -> Self {
         self.options.threads = most.max(1);
         self
