@@ -261,7 +261,7 @@ fn instructions() -> Option<f64> {
     let out = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(std::env::current_exe().ok()?)
-        .arg("--once")
+        .args(["--once", "A:"])
         .output()
         .ok()?;
     let text = String::from_utf8_lossy(&out.stderr).replace(',', "");
@@ -312,16 +312,28 @@ fn once(work: &Work) {
     println!("{hops:.3} {:.4} {all:.4} {peak:.1} {:016x}", all - before, hash.finish());
 }
 
+fn refuse(why: &str) -> ! {
+    eprintln!("engine: {why}; the works are:");
+    WORKS.iter().for_each(|work| eprintln!("  {}", work.name));
+    std::process::exit(2)
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    if args.iter().any(|a| a == "--once") {
-        let work = WORKS.iter().find(|w| args.iter().any(|a| w.name.starts_with(a.as_str())));
-        return once(work.unwrap_or(&WORKS[0]));
+    let (options, names): (Vec<_>, Vec<_>) = args.iter().partition(|a| a.starts_with("--"));
+    let named = |name: &str| WORKS.iter().find(|work| work.name.starts_with(name));
+    if let Some(name) = names.iter().find(|name| named(name).is_none()) {
+        refuse(&format!("no work begins with {name:?}"));
+    }
+    match (&options[..], &names[..]) {
+        ([], _) => {}
+        ([option], [name]) if *option == "--once" => return named(name).into_iter().for_each(once),
+        _ => refuse("expected names of works, or --once and one name"),
     }
     println!("{:<42} {:>8} {:>8} {:>8} {:>7} {:>7}", "work", "Mhops", "CPU s", "Mhops/s", "median", "target");
     let mut speeds = vec![];
-    for work in WORKS.iter().filter(|w| args.is_empty() || args.iter().any(|a| w.name.starts_with(a))) {
-        let (hops, best, median, summary) = measure(work, if args.is_empty() { 7 } else { 3 });
+    for work in WORKS.iter().filter(|w| names.is_empty() || names.iter().any(|a| w.name.starts_with(*a))) {
+        let (hops, best, median, summary) = measure(work, if names.is_empty() { 7 } else { 3 });
         let speed = hops / best;
         speeds.push((hops, speed));
         println!(

@@ -258,6 +258,21 @@ fn acks_wait_for_a_host_that_needs_time_for_each_segment_that_they_make_it_visit
 }
 
 #[test]
+fn a_host_that_needs_time_takes_acks_in_the_order_of_their_arrival() {
+    // The ACK that ends recovery waits for the duplicates before it. The one behind it arrives while it waits, and waits too: no packet
+    // leaves before one that left earlier.
+    for recovery in [Recovery::Sack, Recovery::Rack { sack: true }] {
+        for walk in [1, 5, 20, 50] {
+            let mut network = overflow(recovery, 8, 3000);
+            network.flows[0].stack.sack_walk = walk * MS;
+            let (_, sent) = watch(&network, Kind::Data);
+            let times: Vec<u64> = sent.iter().map(|left| left.0).collect();
+            assert!(times.is_sorted(), "{recovery:?} {walk} ms: {times:?}");
+        }
+    }
+}
+
+#[test]
 fn the_kinds_of_recovery_differ_with_two_lost_segments() {
     // Buffer 7: 0 to 7 pass, 8 and 9 are lost. The ACKs at 101 to 108 ms release 10 to 17, whose duplicates
     // arrive from 202 to 209; limited transmit sends 18 and 19; 8 is retransmitted at 204 and acknowledged

@@ -177,7 +177,9 @@ fn modes_agree_when_segments_come_to_a_host_that_wakes() {
 #[test]
 fn modes_agree_while_acks_wait_for_the_host() {
     for (walk, backlog) in [(1, u32::MAX), (100, u32::MAX), (1000, 20), (20_000, 3)] {
-        same_in_both_modes(Case { walk, backlog, flows: 3, mbit_s: 50, ..Case::default() });
+        for recovery in [Case::default().recovery, Recovery::Rack { sack: true }] {
+            same_in_both_modes(Case { recovery, walk, backlog, flows: 3, mbit_s: 50, ..Case::default() });
+        }
         same_in_both_modes(Case {
             walk,
             backlog,

@@ -105,6 +105,7 @@ fn any_network(random: &mut Stream, finite: bool) -> Network {
         queue: any_queue(random, buffer),
         loss: [0.0, 0.0, 0.01][random.below(3)],
         handshake: random.below(2) == 0,
+        walk: [0, 0, 100, 10_000][random.below(4)],
         ..Case::default()
     };
     if random.below(3) > 0 || case.queue.is_some() {

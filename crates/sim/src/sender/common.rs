@@ -136,6 +136,8 @@ pub struct Common {
     pub(crate) write_end: u32,
     /// Nothing is out of order: ACKs take the short path.
     pub(crate) orderly: bool,
+    /// ACKs may take the short path at all: no rate sample, no feedback of routers, no wait for the host.
+    pub(crate) has_short_path: bool,
     /// Segments are noted as they leave: marked, sampled, or reported to the schemes.
     noted: bool,
     /// The time at which each segment left is kept.
@@ -209,14 +211,15 @@ impl Common {
         let carries = Carries::of(needs);
         let app_at = app.start();
         let processor = Processor::of(&stack);
+        let has_short_path = !wants_rate && carries == Carries::Nothing && processor.is_none();
         Self {
             una: 0,
             nxt: 0,
             max: 0,
             available: 0,
             write_end: u32::MAX,
-            // An ACK with a rate sample, with feedback of routers, or that waits for the host takes the long path.
-            orderly: !wants_rate && carries == Carries::Nothing && stack.sack_walk == 0,
+            orderly: has_short_path,
+            has_short_path,
             noted: wants_sent
                 || wants_rate
                 || stack.ecn

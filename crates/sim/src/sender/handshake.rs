@@ -6,7 +6,7 @@
 use super::connection::{Connection, SenderKind};
 use super::stack::DataInSyn;
 use super::{AckIn, Port};
-use firstflight_contract::{Entry, Moment, Nanos, Signals};
+use firstflight_contract::{Entry, Moment, Nanos};
 
 impl<K> Connection<K>
 where
@@ -89,7 +89,7 @@ where
         self.delivered += u64::from(acked);
         self.connect(now, handshake_rtt);
         self.app.established(now);
-        self.orderly = !self.chain.needs().has(Signals::RATE) && self.processor.is_none();
+        self.orderly = self.has_short_path;
         self.start_up(now, self.app.unsent_bytes(acked, self.mss));
         self.on_write();
         self.on_written(now);

@@ -6,7 +6,6 @@ use crate::packet::{self, Blocks};
 use crate::sender::common::AckSample;
 use crate::sender::connection::Connection;
 use crate::sender::info::CaState;
-use crate::sender::routers::Carries;
 use crate::sender::stamps::{RETRANSMITTED, sent};
 use crate::sender::{AckIn, Port};
 use firstflight_contract::{Ack, Moment, Nanos};
@@ -309,8 +308,7 @@ impl Connection<Linux> {
         rack.state == CaState::Open
             && rack.sacked + rack.lost + rack.retrans + rack.probe_end == 0
             && !self.any_retransmission_out()
-            && self.own.delivery.is_none()
-            && self.routers.carries == Carries::Nothing
+            && self.has_short_path
     }
 
     /// The timer after progress: a probe where one is due, else the timeout.

@@ -137,7 +137,7 @@ impl Connection<Quic> {
             stack.rules.datagrams.expect("a stack whose losses are found by packet numbers has datagrams");
         let mut common = Common::new(stack.clone(), chain, app, Rto::new(stack.rto), true);
         // Every ACK takes the long path, and all amounts are bytes.
-        common.orderly = false;
+        (common.orderly, common.has_short_path) = (false, false);
         common.unit = 1;
         let own = Box::new(State {
             sampler: common.chain.needs().has(Signals::RATE).then(Box::default),

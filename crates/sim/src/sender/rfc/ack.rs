@@ -2,7 +2,6 @@
 
 use super::{LossState, Rfc};
 use crate::sender::connection::{Connection, SenderKind};
-use crate::sender::routers::Carries;
 use crate::sender::stack::{MarkRule, Recovery, RecoveryRule};
 use crate::sender::{AckIn, Port};
 use firstflight_contract::{Ack, Congestion, Nanos, Trigger};
@@ -45,8 +44,7 @@ impl Connection<Rfc> {
         if in_order {
             self.own.board.forget_blocks();
         }
-        self.orderly =
-            in_order && self.routers.carries == Carries::Nothing && self.common.processor.is_none();
+        self.orderly = in_order && self.has_short_path;
     }
 
     /// Whether an ACK up to `ack` is partial: it acknowledges something new, but not all that was outstanding when
