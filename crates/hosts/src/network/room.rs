@@ -1,7 +1,7 @@
 //! The memory of a run: room for the traffic that is drawn when the run is built, and the estimate of the whole run.
 //!
 //! The constants were measured as peak resident memory, see `docs/reliability.md`, and rounded up. Those of what results
-//! list cover its JSON text and its tables.
+//! list cover its tables.
 
 use std::collections::BTreeSet;
 
@@ -21,12 +21,12 @@ pub(super) const CONNECTION: u64 = ENDS + RESULT;
 pub(super) const WRITE: u64 = 100;
 /// An on-period of a UDP source, bytes.
 pub(super) const PERIOD: u64 = 48;
-/// The two ends of a connection, bytes.
-const ENDS: u64 = 8_000;
+/// The two ends of a connection, bytes: those of QUIC with the largest start-up scheme.
+const ENDS: u64 = 6_000;
 /// Results of a connection, bytes.
-const RESULT: u64 = 6_000;
-/// A link on the path of a connection, bytes: its feed of packets.
-const HOP: u64 = 1_000;
+const RESULT: u64 = 2_000;
+/// A link on the path of a connection, bytes: its leg, and its feed of packets.
+const HOP: u64 = 300;
 /// A link, bytes, and its results.
 const LINK: u64 = 2_000;
 const LINK_RESULT: u64 = 1_000;

@@ -14,6 +14,13 @@ const RUNS: &[(&str, &str, &str, bool)] = &[
     ("a short transfer", "", "[[flow]]\nsize = \"30 KB\"", false),
     ("1 million deliveries", "duration = \"1000000 s\"", "[[flow]]\nsize = \"30 KB\"", false),
     ("10,000 flows", "duration = \"10 s\"", "[[flow]]\ncount = 10000\nsize = \"10 KB\"", false),
+    ("100,000 flows", "duration = \"10 s\"", "[[flow]]\ncount = 100000\nsize = \"10 KB\"", false),
+    (
+        "10,000 flows of QUIC with the largest start-up scheme",
+        "duration = \"10 s\"",
+        "[[flow]]\ncount = 10000\nsize = \"10 KB\"\nprofile = \"quinn\"\nstartup = \"adaptive-start\"",
+        false,
+    ),
     (
         "1 million telnet messages",
         "duration = \"1000 s\"",
