@@ -2,10 +2,12 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use firstflight::files;
 use firstflight::recording::Recording;
+use firstflight::timings::{Division, Timings};
 use firstflight::{Made, Run};
 use firstflight_contract::Nanos;
 use firstflight_document::quantity::parse_time;
@@ -52,6 +54,9 @@ pub(crate) struct Options {
     /// Most threads of this process [default: one for each core]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<usize>(1..=4096))]
     threads: Option<usize>,
+    /// Print how the run was divided among threads, and how long each worked and waited for the others
+    #[arg(long, conflicts_with_all = ["runs", "json", "out", "trace"])]
+    timings: bool,
     #[command(flatten)]
     memory: Memory,
     /// Print one JSON object instead of tables
@@ -81,6 +86,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     if let Some(seed) = options.seed {
         run = run.seed(seed);
     }
+    run = run.timings(options.timings);
     if let Some(threads) = options.threads {
         run = run.threads(threads);
     }
@@ -94,7 +100,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
         }
         None => None,
     };
-    let Made { result, samples, recording } =
+    let Made { result, samples, recording, timings } =
         run.execute_observed(folder.is_some(), options.trace).map_err(failed)?;
     known.check()?;
     let written = match folder {
@@ -104,7 +110,27 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
     if options.json {
         return print_json(&result);
     }
-    show(&text(&result, &written))
+    show(&(text(&result, &written) + &timings.map_or_else(String::new, |timings| of_threads(&timings))))
+}
+
+/// Where the threads of a run spent their time.
+fn of_threads(timings: &Timings) -> String {
+    let division = match timings.division {
+        Division::Whole => {
+            "One thread had the whole run.".into()
+        }
+        Division::Parts(parts) => format!("{parts} parts that nothing couples."),
+        Division::Groups(windows) => {
+            format!("{} groups of links, whose threads met {windows} times.", timings.threads.len())
+        }
+    };
+    let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
+    let threads = (1..).zip(&timings.threads);
+    let rows: Vec<[String; 3]> = threads
+        .map(|(number, spent)| [number.to_string(), seconds(spent.working), seconds(spent.waiting)])
+        .collect();
+    let columns = [("thread", Align::Right), ("working", Align::Right), ("waiting", Align::Right)];
+    format!("\n{division}\n\n{}", table(columns, &rows))
 }
 
 /// The value of `--grid`.

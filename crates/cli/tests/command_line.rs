@@ -398,3 +398,26 @@ fn examples_of_manual_pages_keep_their_lines() {
         assert_eq!(section.matches("\n.fi").count(), 1, "{:?}", page.file_name());
     }
 }
+
+#[test]
+fn the_threads_of_a_run_are_shown_with_their_times() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "s.toml",
+        "duration = \"1 s\"\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"20 ms\"\nbuffer = \"1 BDP\"\n[[flow]]\n",
+    );
+    let plain = scratch.run(&["run", "s.toml"]);
+    let timed = scratch.run(&["run", "s.toml", "--timings"]);
+    assert_eq!((plain.code, timed.code), (0, 0), "{timed:?}");
+    assert!(timed.out.contains("\nOne thread had the whole run.\n"), "{}", timed.out);
+    let last = timed.out.lines().last().expect("a row");
+    assert!(last.trim_start().starts_with('1') && last.ends_with(" 0.000 s"), "{last}");
+    // The tables are the same, up to the line with the time.
+    let tables = |text: &str| text.split("\nSimulated").next().map(String::from);
+    assert_eq!(tables(&plain.out), tables(&timed.out));
+    for other in [&["--json"][..], &["--runs", "2"], &["--out", "o"], &["--trace"]] {
+        let run = scratch.run(&[&["run", "s.toml", "--timings"], other].concat());
+        assert_eq!((run.code, &*run.out), (2, ""), "{run:?}");
+        assert!(run.err.contains("--timings: cannot be combined with"), "{}", run.err);
+    }
+}

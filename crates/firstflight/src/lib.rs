@@ -57,6 +57,7 @@ pub use firstflight_hosts::memory;
 pub use firstflight_hosts::progress::{Halt, Progress, Silent};
 pub use firstflight_hosts::run::{Made, over_time};
 pub use firstflight_hosts::simulator::{Simulator, Stoppable};
+pub use firstflight_hosts::timings;
 pub use firstflight_hosts::trace::journey;
 pub use firstflight_hosts::trace::record as recording;
 pub use firstflight_results as results;

@@ -106,6 +106,12 @@ impl<'a> Run<'a> {
         self
     }
 
+    /// Whether the threads of a single run are timed: [`Made::timings`]. The results do not depend on it.
+    pub fn timings(mut self, timed: bool) -> Self {
+        self.options.timings = timed;
+        self
+    }
+
     /// The host that runs the scenario.
     pub fn host(mut self, host: &'a dyn Host) -> Self {
         self.host = host;

@@ -37,6 +37,19 @@ impl Stopwatch {
     }
 }
 
+/// A clock for the threads of a run; `None` without the feature `clock`.
+#[cfg(feature = "clock")]
+pub(crate) fn clock() -> Option<Box<firstflight_sim::timings::Clock<'static>>> {
+    let since = Stopwatch::start();
+    Some(Box::new(move || since.wall.elapsed()))
+}
+
+/// No clock.
+#[cfg(not(feature = "clock"))]
+pub(crate) fn clock() -> Option<Box<firstflight_sim::timings::Clock<'static>>> {
+    None
+}
+
 /// Processor seconds of all threads of this process, also of those that have ended.
 #[cfg(feature = "clock")]
 fn cpu_seconds() -> f64 {

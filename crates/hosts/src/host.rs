@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use firstflight_contract::{Nanos, Signals};
 use firstflight_scenario::Scenario;
+use firstflight_sim::timings::Timings;
 
 use crate::memory::{self, Estimate};
 use crate::progress::Halt;
@@ -112,6 +113,8 @@ pub struct Observe {
     pub memory: u64,
     /// Most threads of the run; one for runs beside others. It changes no result.
     pub threads: usize,
+    /// Whether the threads of the run are timed. A host without threads of its own, and a run that is observed, have no such times.
+    pub timings: bool,
 }
 
 impl Default for Observe {
@@ -127,6 +130,7 @@ impl Default for Observe {
             capture: None,
             memory: memory::DEFAULT,
             threads: 1,
+            timings: false,
         }
     }
 }
@@ -169,6 +173,8 @@ pub struct Run {
     pub recording: Option<Recording>,
     /// The first flow at its sender; present if [`Observe::capture`] is set and there is a flow.
     pub capture: Option<Capture>,
+    /// Times of the threads; present if [`Observe::timings`] is set and the host has them.
+    pub timings: Option<Timings>,
 }
 
 /// One flow of a run, over time.

@@ -15,3 +15,5 @@ pub mod run;
 pub mod simulator;
 pub mod stats;
 pub mod trace;
+
+pub use firstflight_sim::timings;

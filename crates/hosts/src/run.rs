@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use firstflight_contract::Nanos;
 use firstflight_document::Error;
 use firstflight_scenario::{Loaded, Scenario};
+use firstflight_sim::timings::Timings;
 
 use crate::cost::Stopwatch;
 use crate::host::{FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
@@ -32,6 +33,8 @@ pub struct RunOptions {
     pub packets: bool,
     /// Whether the flows of the first run are recorded over time.
     pub samples: bool,
+    /// Whether the threads of a single run are timed.
+    pub timings: bool,
     /// Most threads, for several runs or within one; it changes no result. More than the machine has cores are that many.
     pub threads: usize,
 }
@@ -46,6 +49,7 @@ impl Default for RunOptions {
             memory: memory::DEFAULT,
             packets: false,
             samples: false,
+            timings: false,
             threads: usize::MAX,
         }
     }
@@ -66,6 +70,8 @@ pub struct Made {
     pub samples: Vec<SampleRow>,
     /// Present if [`RunOptions::packets`] is set.
     pub recording: Option<Recording>,
+    /// Present if [`RunOptions::timings`] is set, the run is the only one, and nothing is recorded.
+    pub timings: Option<Timings>,
 }
 
 /// Runs a scenario file on a host.
@@ -133,7 +139,7 @@ pub fn run_scenario(
     let threads = threads.min(options.threads);
     // Several runs have a thread each.
     let within = if runs == 1 { threads.min(parallel::idle()) } else { 1 };
-    let observe = Observe { memory: each, threads: within, ..options.observe() };
+    let observe = Observe { memory: each, threads: within, timings: options.timings, ..options.observe() };
     let (packets, samples) = (options.packets, options.samples);
     progress.begin("runs", seeds.len() as u64);
     let watch = Stopwatch::start();
@@ -142,6 +148,7 @@ pub fn run_scenario(
         progress.advance(1);
         Ok::<_, Halt<Refusal>>(run)
     };
+    let totals = |run: Run| (run.result, run.timings);
     let made = with_threads(threads, || {
         // A run that is recorded takes more memory, and is made alone.
         let alone = match packets || samples {
@@ -149,7 +156,7 @@ pub fn run_scenario(
             false => None,
         };
         let others = &seeds[usize::from(alone.is_some())..];
-        let others = try_map(others, |&seed| Ok::<_, Halt<Refusal>>(one(seed, &observe)?.result))?;
+        let others = try_map(others, |&seed| Ok::<_, Halt<Refusal>>(totals(one(seed, &observe)?)))?;
         // The cost is that of threads that live.
         Ok::<_, Halt<Refusal>>((alone, others, watch.stop()))
     });
@@ -159,15 +166,18 @@ pub fn run_scenario(
         Some(Run { result, samples, recording, .. }) => (Some(result), samples, recording),
         None => (None, vec![], None),
     };
+    let (others, timings): (Vec<_>, Vec<_>) = others.into_iter().unzip();
+    let timings = timings.into_iter().next().flatten().filter(|_| runs == 1);
     let mut results: Vec<RunResult> = own.into_iter().chain(others).collect();
     let packet_hops = results.iter().map(|r| r.engine.packet_hops).sum();
     let engine = EngineResult { packet_hops, cpu_s: Some(cpu_s), wall_s: Some(wall_s) };
     if results.len() == 1 {
-        return Ok(Made { result: RunResult { engine, ..results.swap_remove(0) }, samples, recording });
+        let result = RunResult { engine, ..results.swap_remove(0) };
+        return Ok(Made { result, samples, recording, timings });
     }
     let means = Some(means(&seeds, &results));
     let first = results[0].clone();
-    Ok(Made { result: RunResult { engine, means, runs: results, ..first }, samples, recording })
+    Ok(Made { result: RunResult { engine, means, runs: results, ..first }, samples, recording, timings })
 }
 
 /// Division of the memory among runs.

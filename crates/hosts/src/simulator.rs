@@ -10,8 +10,9 @@ use firstflight_scenario::{Draws, Scenario, limits};
 use firstflight_sim::begun;
 use firstflight_sim::config::{FlowConfig, Network};
 use firstflight_sim::engine::Mode;
-use firstflight_sim::outcome::{Outcome, simulate_observed, simulate_on};
+use firstflight_sim::outcome::{Outcome, simulate_observed, simulate_on, simulate_timed};
 
+use crate::cost;
 use crate::host::{Begun, Ended, FlowChoice, FlowOverTime, Host, Observe, Refusal, Run};
 use crate::memory::Estimate;
 use crate::network::{Built, DELIVERY, OFFERED, RECORDED, build_within, estimate};
@@ -189,9 +190,18 @@ fn run(
     let scheme = built.scheme.first().map_or("", |label| &**label);
     let captured = observe.capture.and_then(|wanted| capture(network, scheme, wanted));
     let (part, capture) = captured.map_or((None, None), |(outcome, capture)| (Some(outcome), Some(capture)));
+    let mut timings = None;
+    let mut whole = || match cost::clock().filter(|_| observe.timings) {
+        Some(clock) => {
+            let (outcome, times) = simulate_timed(network, threads, &clock);
+            timings = Some(times);
+            outcome
+        }
+        None => simulate_on(network, threads),
+    };
     let (outcome, ((packets, flow), samples)) = match observed {
         Some(observed) => observed,
-        None => (part.unwrap_or_else(|| simulate_on(network, threads)), ((None, None), None)),
+        None => (part.unwrap_or_else(&mut whole), ((None, None), None)),
     };
     let recording =
         packets.map(|packets| packets.finish("run").ok_or_else(|| too_many_packets(most))).transpose()?;
@@ -200,7 +210,8 @@ fn run(
     let traced = flow.and_then(|flow| flow.finish(&outcome).pop());
     let flow = index.zip(traced).map(|(index, traced)| over_time(&built, &outcome, index, traced));
     let samples = samples.map_or_else(Vec::new, |samples| rows(network, samples.finish(&outcome)));
-    Ok(Run { result: run_result(scenario, seed, &built, &outcome), flow, samples, recording, capture })
+    let result = run_result(scenario, seed, &built, &outcome);
+    Ok(Run { result, flow, samples, recording, capture, timings })
 }
 
 /// Limits of a run by its memory.

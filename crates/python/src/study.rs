@@ -74,7 +74,7 @@ pub fn run(
         if trace {
             run.check(true, true)?;
         }
-        let Made { result, samples, recording } = run.execute_observed(trace, trace)?;
+        let Made { result, samples, recording, .. } = run.execute_observed(trace, trace)?;
         let result = Box::new(result);
         chosen.as_ref().map_or(Ok(()), Chosen::check)?;
         let packets = Packets::Recorded(recording.into_iter().collect());

@@ -6,17 +6,27 @@ use crate::engine::{Engine, Plan};
 use crate::observe::NoObserver;
 use crate::part::{Numbers, Part};
 use crate::pool;
+use crate::timings::{Spent, Watch};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Simulates `network`, which has these parts, the largest first, by at most `threads` threads.
-pub(crate) fn simulate(network: &Network, parts: Vec<Part>, threads: usize) -> Outcome {
-    let ran = pool::map(threads, parts, |part| Ran::of(part, network));
+/// Simulates `network`, which has these parts, the largest first, by at most `threads` threads. Their times follow.
+pub(crate) fn simulate(
+    network: &Network,
+    parts: Vec<Part>,
+    threads: usize,
+    watch: Watch,
+) -> (Outcome, Vec<Spent>) {
+    let (ran, mut spent) = pool::map(threads, parts, watch, |part| Ran::of(part, network));
     // A run that ends with its last flow ends with that of some part. Unless all have finished, it lasts as long as it may.
     let end = ran.iter().map(|ran| ran.end).max().unwrap_or_default();
     let ends_early = ran.iter().all(Ran::has_finished);
-    let outcomes = pool::map(threads, ran, |ran| ran.until(end, ends_early, network));
-    together(end, outcomes, network)
+    let (outcomes, more) = pool::map(threads, ran, watch, |ran| ran.until(end, ends_early, network));
+    spent.iter_mut().zip(more).for_each(|(spent, more)| spent.add(more));
+    let since = watch.now();
+    let outcome = together(end, outcomes, network);
+    spent[0].working += watch.since(since);
+    (outcome, spent)
 }
 
 /// A part that has run.

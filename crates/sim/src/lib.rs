@@ -35,5 +35,6 @@ mod route;
 pub mod schedule;
 pub mod sender;
 mod shared;
+pub mod timings;
 mod windows;
 mod wire;

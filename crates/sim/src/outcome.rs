@@ -8,6 +8,7 @@ use crate::groups;
 use crate::observe::{NoObserver, Observer};
 use crate::part::Part;
 use crate::parts;
+use crate::timings::{Clock, Division, Spent, Timings, Watch};
 use crate::windows::{self, Windows};
 
 pub use crate::ended::{FlowOutcome, LinkOutcome, Outcome};
@@ -32,7 +33,7 @@ pub fn count_threads(network: &Network, threads: usize) -> usize {
 
 /// Simulates `network` in groups of stages, each on a thread, whatever that gains; `None` if it has no groups.
 pub fn simulate_in_windows(network: &Network, threads: usize) -> Option<Outcome> {
-    Windows::of(network, threads, 0.0)?.simulate(network)
+    Some(Windows::of(network, threads, 0.0)?.simulate(network, Watch(None))?.0)
 }
 
 /// Simulates `network` in groups of stages for `threads` threads, one after the other on this thread, and calls `after`
@@ -72,18 +73,32 @@ impl Way {
 /// Simulates `network` without an observer, by at most `threads` threads. The outcome is the same for any number of threads: only
 /// what cannot reach each other runs at the same time.
 pub fn simulate_on(network: &Network, threads: usize) -> Outcome {
+    simulate_watched(network, threads, Watch(None)).0
+}
+
+/// As [`simulate_on`], with the times of its threads by `clock`.
+pub fn simulate_timed(network: &Network, threads: usize, clock: &Clock) -> (Outcome, Timings) {
+    simulate_watched(network, threads, Watch(Some(clock)))
+}
+
+fn simulate_watched(network: &Network, threads: usize, watch: Watch) -> (Outcome, Timings) {
+    let began = watch.now();
     let (parts, threads) = match Way::of(network, threads) {
         Way::Parts(parts, threads) => (parts, threads),
-        Way::Windows(windows) => match windows.simulate(network) {
-            Some(outcome) => return outcome,
+        Way::Windows(windows) => match windows.simulate(network, watch) {
+            Some(done) => return done,
             None => (parts::of(network), 1),
         },
     };
     if parts.len() > 1 {
-        return divided::simulate(network, parts, threads);
+        let division = Division::Parts(parts.len());
+        let (outcome, threads) = divided::simulate(network, parts, threads, watch);
+        return (outcome, Timings { division, threads });
     }
     drop(parts);
-    simulate_observed(network, Mode::Fused, NoObserver).0
+    let outcome = simulate_observed(network, Mode::Fused, NoObserver).0;
+    let spent = Spent { working: watch.since(began), ..Spent::default() };
+    (outcome, Timings { division: Division::Whole, threads: vec![spent] })
 }
 
 /// Simulates `network` in `mode` with an observer. Neither the outcome nor the observer holds anything that happens after the

@@ -6,6 +6,7 @@ use crate::engine::{Engine, Mode, Plan};
 use crate::groups::{Groups, MOST};
 use crate::observe::NoObserver;
 use crate::parts;
+use crate::timings::{Division, Spent, Timings, Watch};
 use crate::wire::Away;
 use std::hint::spin_loop;
 use std::mem::take;
@@ -13,6 +14,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, panicking, scope};
+use std::time::Duration;
 
 /// Looks at the others before a thread that waits sleeps: some 20 us, which is how long it takes to wake one.
 const LOOKS: u32 = 1000;
@@ -39,20 +41,29 @@ impl Windows {
         self.groups.count
     }
 
-    /// Simulates `network`, of which this is the run; `None` if it was stopped, or the system has not given the threads.
-    pub(crate) fn simulate(&self, network: &Network) -> Option<Outcome> {
+    /// Simulates `network`, of which this is the run, and times its threads; `None` if it was stopped, or the system has not given the
+    /// threads.
+    pub(crate) fn simulate(&self, network: &Network, watch: Watch) -> Option<(Outcome, Timings)> {
+        let began = watch.now();
         let of = |group| self.whole.of_group(network, &self.groups, group as u8);
         let plans: Vec<Plan> = (0..self.groups.count).map(of).collect();
-        let engines = run(network, &plans)?;
+        let (engines, times): (Vec<_>, Vec<Times>) = run(network, &plans, watch)?.into_iter().unzip();
+        let timings = |outcome| {
+            let mut threads: Vec<Spent> =
+                times.iter().map(|times| Spent::of(times.whole, times.whole - times.waiting)).collect();
+            // The thread of the caller prepares, and puts the outcomes together.
+            threads[0].working = watch.since(began).saturating_sub(threads[0].waiting);
+            (outcome, Timings { division: Division::Groups(times[0].windows), threads })
+        };
         let finished = engines.iter().all(Engine::has_finished);
         let end = engines.iter().map(Engine::ended_at).max()?;
         if finished && engines.iter().any(|engine| engine.has_run_past(end)) {
             drop(engines);
             let mut engine = Engine::new(network, &self.whole, Some(end), NoObserver);
             engine.run();
-            return Some(outcome_of(engine, end, network.grid.0, &network.links).0);
+            return Some(timings(outcome_of(engine, end, network.grid.0, &network.links).0));
         }
-        Some(together(network, &self.groups, engines, end))
+        Some(timings(together(network, &self.groups, engines, end)))
     }
 }
 
@@ -80,13 +91,28 @@ pub(crate) fn in_turns(network: &Network, threads: usize, mut after: impl FnMut(
     }
 }
 
-/// The engines of all groups after the run; `None` if the run was stopped, or the system has not given the threads.
-fn run<'r>(network: &Network, plans: &'r [Plan]) -> Option<Vec<Engine<'r, NoObserver>>> {
+/// Times of the thread of a group.
+#[derive(Default)]
+struct Times {
+    whole: Duration,
+    waiting: Duration,
+    windows: u64,
+}
+
+/// The engines of all groups after the run, and the times of their threads; `None` if the run was stopped, or the system has not given the
+/// threads.
+fn run<'r>(
+    network: &Network,
+    plans: &'r [Plan],
+    watch: Watch,
+) -> Option<Vec<(Engine<'r, NoObserver>, Times)>> {
     let meeting = Meeting::new(plans.len());
     let one = |group: usize| {
         let _guard = Guard(&meeting);
+        let began = watch.now();
         let mut engine = Engine::new(network, &plans[group], None, NoObserver);
-        go(&mut engine, &meeting, group).map(|()| engine)
+        let times = go(&mut engine, &meeting, group, watch)?;
+        Some((engine, Times { whole: watch.since(began), ..times }))
     };
     let one = &one;
     scope(|scope| {
@@ -105,8 +131,9 @@ fn run<'r>(network: &Network, plans: &'r [Plan]) -> Option<Vec<Engine<'r, NoObse
     })
 }
 
-/// Runs the engine of a group to its end. `None` if the run is left.
-fn go(engine: &mut Engine<NoObserver>, meeting: &Meeting, group: usize) -> Option<()> {
+/// Runs the engine of a group to its end; returns how often it met the others, and how long it waited. `None` if the run is left.
+fn go(engine: &mut Engine<NoObserver>, meeting: &Meeting, group: usize, watch: Watch) -> Option<Times> {
+    let mut times = Times::default();
     for turn in 0.. {
         let soonest = engine.reaches_others_at();
         let mut mail: [Vec<Away>; MOST] = Default::default();
@@ -115,13 +142,16 @@ fn go(engine: &mut Engine<NoObserver>, meeting: &Meeting, group: usize) -> Optio
         if engine.is_stopped() {
             meeting.leave();
         }
+        let since = watch.now();
         let until = meeting.meet(group, turn, soonest)?;
+        times.waiting += watch.since(since);
+        times.windows += 1;
         meeting.mail(group).into_iter().for_each(|away| engine.arrive(&away));
         if !engine.run_until(until) {
             break;
         }
     }
-    Some(())
+    Some(times)
 }
 
 /// Place where threads meet between windows.

@@ -13,8 +13,11 @@ use firstflight_schemes::registry::AnyPhase;
 use firstflight_sim::config::{Network, QueueConfig};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::NoObserver;
-use firstflight_sim::outcome::{Outcome, count_parts, simulate_observed, simulate_on};
+use firstflight_sim::outcome::{Outcome, count_parts, simulate_observed, simulate_on, simulate_timed};
 use firstflight_sim::sender::stack::Recovery;
+use firstflight_sim::timings::Division;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The networks as one, with numbers of links, flows and sources in turn, as of networks that were written side by side.
 fn beside(networks: &[Network]) -> Network {
@@ -176,6 +179,23 @@ fn a_part_that_does_not_finish_lasts_as_long_as_the_run() {
     let short = network(&Case { bytes: Some(10_000), ..Case::default() });
     let whole = beside(&[short, long]);
     assert_eq!((count_parts(&whole), same(&whole).end), (2, whole.end.0));
+}
+
+#[test]
+fn the_threads_of_parts_are_timed() {
+    let case = Case { flows: 6, mbit_s: 100, buffer: 200, seconds: 4, ..Case::default() };
+    let whole = beside(&[network(&case), network(&Case { rtt: 30, ..case.clone() }), network(&case)]);
+    // A clock that goes on by a nanosecond with each look: a thread looks before and after its work.
+    let looks = AtomicU64::new(0);
+    let clock = || Duration::from_nanos(looks.fetch_add(1, Ordering::SeqCst));
+    for threads in [1, 2, 3] {
+        let (outcome, timings) = simulate_timed(&whole, threads, &clock);
+        assert_eq!(outcome, simulate_on(&whole, 1));
+        assert_eq!((timings.division, timings.threads.len()), (Division::Parts(3), threads));
+        assert!(timings.threads.iter().all(|spent| spent.working > Duration::ZERO), "{timings:?}");
+        let waiting = timings.threads.iter().filter(|spent| spent.waiting > Duration::ZERO);
+        assert_eq!(waiting.count(), if threads == 1 { 0 } else { threads }, "{timings:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A connected network whose stages run on several threads has the outcome of a run on one, byte for byte.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::common::{Case, MS, RED, line_of_routers, network};
 use firstflight_contract::Nanos;
@@ -13,8 +14,9 @@ use firstflight_random::Stream;
 use firstflight_sim::config::{Network, QueueConfig};
 use firstflight_sim::engine::Mode;
 use firstflight_sim::observe::NoObserver;
-use firstflight_sim::outcome::{simulate_in_windows, simulate_observed, simulate_on};
+use firstflight_sim::outcome::{simulate_in_windows, simulate_observed, simulate_on, simulate_timed};
 use firstflight_sim::sender::stack::Recovery;
+use firstflight_sim::timings::Division;
 
 /// Asserts that the outcome is that of one thread, in both modes, for 2 and 4 threads. Returns the most threads that were used.
 fn same(network: &Network) -> usize {
@@ -121,6 +123,32 @@ fn many_flows_wait_in_calendars_of_other_threads() {
         assert!(same(&network) >= 2);
         assert_eq!(simulate_in_windows(&network, 1), None);
     }
+}
+
+#[test]
+fn the_threads_of_a_run_are_timed() {
+    // A clock that goes on by a nanosecond with each look.
+    let looks = AtomicU64::new(0);
+    let clock = || Duration::from_nanos(looks.fetch_add(1, Ordering::SeqCst));
+    let case = Case { mbit_s: 400, buffer: 600, seconds: 2, initial_window: 10, ..Case::default() };
+
+    let dumbbell = network(&Case { flows: 4, mbit_s: 2, ..case.clone() });
+    let (outcome, timings) = simulate_timed(&dumbbell, 2, &clock);
+    assert_eq!(outcome, simulate_on(&dumbbell, 2));
+    assert_eq!((timings.division, timings.threads.len()), (Division::Whole, 1));
+    assert_eq!(timings.threads[0].waiting, Duration::ZERO);
+
+    // Each half of a line of routers has its own flows, but for one in seven.
+    let spans = [(0, 2), (1, 3), (3, 0), (4, 6), (5, 7), (7, 4), (2, 5)];
+    let spans = spans.iter().cycle().take(70).copied().collect::<Vec<_>>();
+    let line = line_of_routers(&case, &[10_000; 7], &spans);
+    let (outcome, timings) = simulate_timed(&line, 2, &clock);
+    assert_eq!(outcome, simulate_on(&line, 1));
+    let Division::Groups(met) = timings.division else { panic!("{timings:?}") };
+    // A thread looks twice at each meeting, so that it waits at least a nanosecond.
+    assert!(met > 10 && timings.threads.len() == 2, "{timings:?}");
+    assert!(timings.threads.iter().all(|spent| spent.waiting >= Duration::from_nanos(met)), "{timings:?}");
+    assert!(timings.threads.iter().all(|spent| spent.working > Duration::ZERO), "{timings:?}");
 }
 
 #[test]

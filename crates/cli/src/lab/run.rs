@@ -273,7 +273,7 @@ fn run_on(
     let bar = Bar::new();
     let run = Run::of(loaded.clone()).host(host).replications(options.runs).grid(observe.grid).seed(first);
     let made = run.progress(&bar).execute_observed(observe.samples, observe.packets).map_err(failed)?;
-    let firstflight::Made { mut result, samples, recording } = made;
+    let firstflight::Made { mut result, samples, recording, .. } = made;
     if options.host.len() > 1 {
         result.host = Some(host.name().into());
     }

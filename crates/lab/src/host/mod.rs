@@ -112,7 +112,7 @@ impl Host for Kernel<'_> {
             Some(Capture::of(flows.first()?, built.network.flows.first()?.header, wanted))
         });
         let recording = observe.packets.then(|| Recording { name: "run".into(), flows });
-        Ok(Run { result, flow: None, samples, recording, capture })
+        Ok(Run { result, flow: None, samples, recording, capture, timings: None })
     }
 }
 

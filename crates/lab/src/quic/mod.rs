@@ -92,7 +92,7 @@ impl Host for Quic {
             Recording { name: "run".into(), flows }
         };
         let recording = observe.packets.then(recorded);
-        Ok(Run { result, flow: None, samples, recording, capture: None })
+        Ok(Run { result, flow: None, samples, recording, capture: None, timings: None })
     }
 }
 

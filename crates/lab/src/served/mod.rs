@@ -128,6 +128,6 @@ impl Host for Served {
         }
         result.host = Some(self.name.into());
         result.validity = Some(Validity { attempts, ..ran.emulated.validity });
-        Ok(Run { result, flow: None, samples: vec![], recording: None, capture: None })
+        Ok(Run { result, flow: None, samples: vec![], recording: None, capture: None, timings: None })
     }
 }
