@@ -5,8 +5,10 @@
 //! seconds of this process, the best of several runs, because on a shared machine the best run is the least
 //! disturbed. If valgrind is installed, the instructions per packet-hop follow; if ns-2 is installed, its
 //! speed on the same works; and finally the speed-up of parallel replications. Names of works as arguments
-//! select those works. `--once NAME` makes one run and prints one line for a program: million packet-hops, CPU seconds with
-//! and without the preparation, peak memory in MB, and a hash of the outcome. `tools/bench-against` reads it.
+//! select those works. `--once NAME` makes one run and prints one line for a program: million packet-hops, CPU seconds without
+//! and with the preparation, peak memory in MB, a hash of the outcome, packets that crossed the bottleneck, drops there, and the
+//! work: flows, Mbit/s, round-trip time in ms, buffer in packets, seconds, name. `--seconds N` changes its length.
+//! `tools/bench-against` and `tools/bench-peers` read it.
 
 #[path = "../tests/common/stacks.rs"]
 #[allow(dead_code, reason = "the tests use the others")]
@@ -309,14 +311,30 @@ fn once(work: &Work) {
     let hops = outcome.packet_hops() as f64 * 1e-6;
     let mut hash = DefaultHasher::new();
     format!("{outcome:?}").hash(&mut hash);
-    println!("{hops:.3} {:.4} {all:.4} {peak:.1} {:016x}", all - before, hash.finish());
+    let bottleneck = &outcome.links[0].stats;
+    let Work { name, flows, mbit_s, rtt_ms, buffer, seconds, .. } = work;
+    println!(
+        "{hops:.3} {:.4} {all:.4} {peak:.1} {:016x} {} {} {flows} {mbit_s} {rtt_ms} {buffer} {seconds} {name}",
+        all - before,
+        hash.finish(),
+        bottleneck.packets,
+        bottleneck.drops
+    );
 }
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let mut args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     if args.iter().any(|a| a == "--once") {
-        let work = WORKS.iter().find(|w| args.iter().any(|a| w.name.starts_with(a.as_str())));
-        return once(work.unwrap_or(&WORKS[0]));
+        let mut seconds = None;
+        if let Some(at) = args.iter().position(|a| a == "--seconds") {
+            args.remove(at);
+            seconds = Some(args.remove(at).parse().expect("--seconds takes a whole number"));
+        }
+        let named = |w: &Work| args.iter().any(|a| w.name.starts_with(a.as_str()));
+        let place = WORKS.iter().position(named).unwrap_or(0);
+        let mut work = WORKS.into_iter().nth(place).expect("a work");
+        work.seconds = seconds.unwrap_or(work.seconds);
+        return once(&work);
     }
     println!("{:<42} {:>8} {:>8} {:>8} {:>7} {:>7}", "work", "Mhops", "CPU s", "Mhops/s", "median", "target");
     let mut speeds = vec![];
