@@ -1,13 +1,14 @@
 // A dumbbell of TCP flows in ns-3, for tools/bench-peers.
 //
-//   dumbbell FLOWS MBIT_S RTT_MS BUFFER SECONDS [plain]
+//   dumbbell FLOWS MBIT_S RTT_MS BUFFER SECONDS [plain] [prr]
 //
 // Prints one line: packet-hops, packets through the bottleneck, drops there, CPU seconds of the preparation and of all, peak memory
 // in MB. Senders are TcpNewReno with SACK, an initial window of one segment and a least timeout of 200 ms. Receivers send an ACK for
 // each packet. The packets have no timestamps, and 1000 bytes with all headers.
 //
 // Hosts and routers have ns-3's stack, with two substitutes, because the work of its own parts grows with the flows. Routes are found
-// by index. A router has one receive handler for all devices; `plain` keeps ns-3's handlers of each device.
+// by index. A router has one receive handler for all devices; `plain` keeps ns-3's handlers of each device. Recovery is
+// TcpClassicRecovery; `prr` takes TcpPrrRecovery, the default of ns-3.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -17,8 +18,8 @@
 #include "ns3/traffic-control-module.h"
 
 #include <cstdio>
-#include <cstring>
 #include <ctime>
+#include <string>
 
 using namespace ns3;
 
@@ -152,30 +153,42 @@ AddInterface(Ptr<Node> node, Ptr<NetDevice> device, uint32_t address, bool plain
 int
 main(int argc, char** argv)
 {
-    const bool plain = argc == 7 && std::strcmp(argv[6], "plain") == 0;
-    if (argc != 6 && !plain)
+    bool plain = false;
+    bool prr = false;
+    bool known = argc >= 6;
+    for (int i = 6; i < argc; i++)
     {
-        std::fprintf(stderr, "usage: dumbbell FLOWS MBIT_S RTT_MS BUFFER SECONDS [plain]\n");
+        const std::string word = argv[i];
+        plain |= word == "plain";
+        prr |= word == "prr";
+        known &= word == "plain" || word == "prr";
+    }
+    if (!known)
+    {
+        std::fprintf(stderr, "usage: dumbbell FLOWS MBIT_S RTT_MS BUFFER SECONDS [plain] [prr]\n");
         return 2;
     }
     const uint32_t flows = std::atoi(argv[1]);
     const uint64_t rate = std::atoll(argv[2]) * 1000000;
     const int64_t rtt = std::atof(argv[3]) * 1e6;
     const double seconds = std::atof(argv[5]);
-    // Room for any window here, so that no buffer of a host limits a flow. The bytes of packets are not stored.
-    const uint32_t window = 1 << 27;
+    // 20 bytes of IP, 20 of TCP and 2 of PPP complete 1000.
+    const uint32_t segment = 958;
+    // Room for any window here, so that no buffer of a host limits a flow; bytes of packets are not stored. Whole segments in each
+    // write: a segment with bytes of two writes would make ns-3 store and copy both.
+    const uint32_t write = 1024 * segment;
+    const uint32_t window = 128 * write;
 
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::TcpNewReno"));
-    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", StringValue("ns3::TcpClassicRecovery"));
-    // 20 bytes of IP, 20 of TCP and 2 of PPP complete 1000.
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(958));
+    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", StringValue(prr ? "ns3::TcpPrrRecovery" : "ns3::TcpClassicRecovery"));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(1));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(window));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(window));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
-    Config::SetDefault("ns3::BulkSendApplication::SendSize", UintegerValue(1 << 20));
+    Config::SetDefault("ns3::BulkSendApplication::SendSize", UintegerValue(write));
 
     NodeContainer nodes(2 * flows + 2);
     InternetStackHelper stack;
