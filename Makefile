@@ -1,4 +1,4 @@
-.PHONY: help build run test additions research bench bench-against regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish calibration league league-pages kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
+.PHONY: help build run test additions research bench bench-against bench-peers regenerate reproduction reproduction-pages reproduction-readings reproduction-update reproduction-publish calibration league league-pages kernel fuzz deny miri packages-build packages-test packages-bench packages-kernel packages-kernel-source packages-gateway bpf-test-objects gateway-demo deb site playground python python-test
 
 SHELL := /bin/bash
 BIN := target/release/firstflight
@@ -50,6 +50,10 @@ bench: packages-build packages-bench ## measure the speed of the simulator, and 
 # make bench-against COMMIT=6ed861b0 WORKS='A: Linux'
 bench-against: packages-build packages-bench ## measure the speed and memory of the simulator beside COMMIT, in one run
 	tools/bench-against $(COMMIT) $(WORKS)
+
+# make bench-peers PEERS="ns2 ns3=/path/to/ns-3 htsim=/path/to/csg-htsim"
+bench-peers: packages-build packages-bench ## measure speed and memory beside ns-2, ns-3 and htsim: PEERS="ns2 ns3=FOLDER htsim=FOLDER"
+	tools/bench-peers $(PEERS)
 
 # `make test` fails while one of these files is stale.
 regenerate: packages-build packages-test ## rewrite every generated file of the repository

@@ -5,8 +5,10 @@
 //! seconds of this process, the best of several runs, because on a shared machine the best run is the least
 //! disturbed. If valgrind is installed, the instructions per packet-hop follow; if ns-2 is installed, its
 //! speed on the same works; and finally the speed-up of parallel replications. Names of works as arguments
-//! select those works. `--once NAME` makes one run and prints one line for a program: million packet-hops, CPU seconds with
-//! and without the preparation, peak memory in MB, and a hash of the outcome. `tools/bench-against` reads it.
+//! select those works. `--once NAME` makes one run and prints one line for a program: million packet-hops, CPU seconds without
+//! and with the preparation, peak memory in MB, a hash of the outcome, packets that crossed the bottleneck, drops there, and the
+//! work: flows, Mbit/s, round-trip time in ms, buffer in packets, seconds, name. A number after NAME is its length in seconds.
+//! `tools/bench-against` and `tools/bench-peers` read it.
 
 #[path = "../tests/common/stacks.rs"]
 #[allow(dead_code, reason = "the tests use the others")]
@@ -309,7 +311,15 @@ fn once(work: &Work) {
     let hops = outcome.packet_hops() as f64 * 1e-6;
     let mut hash = DefaultHasher::new();
     format!("{outcome:?}").hash(&mut hash);
-    println!("{hops:.3} {:.4} {all:.4} {peak:.1} {:016x}", all - before, hash.finish());
+    let bottleneck = &outcome.links[0].stats;
+    let Work { name, flows, mbit_s, rtt_ms, buffer, seconds, .. } = work;
+    println!(
+        "{hops:.3} {:.4} {all:.4} {peak:.1} {:016x} {} {} {flows} {mbit_s} {rtt_ms} {buffer} {seconds} {name}",
+        all - before,
+        hash.finish(),
+        bottleneck.packets,
+        bottleneck.drops
+    );
 }
 
 fn refuse(why: &str) -> ! {
@@ -320,20 +330,28 @@ fn refuse(why: &str) -> ! {
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    let (options, names): (Vec<_>, Vec<_>) = args.iter().partition(|a| a.starts_with("--"));
-    let named = |name: &str| WORKS.iter().find(|work| work.name.starts_with(name));
-    if let Some(name) = names.iter().find(|name| named(name).is_none()) {
-        refuse(&format!("no work begins with {name:?}"));
+    if let [option, name, seconds @ ..] = &args[..]
+        && option == "--once"
+    {
+        let Some(work) = WORKS.into_iter().find(|work| work.name.starts_with(name)) else {
+            refuse(&format!("no work begins with {name:?}"))
+        };
+        let seconds = match seconds {
+            [] => Some(work.seconds),
+            [seconds] => seconds.parse().ok().filter(|&seconds| seconds > 0),
+            _ => None,
+        };
+        let Some(seconds) = seconds else { refuse("expected --once, a name, and whole seconds from 1 on") };
+        return once(&Work { seconds, ..work });
     }
-    match (&options[..], &names[..]) {
-        ([], _) => {}
-        ([option], [name]) if *option == "--once" => return named(name).into_iter().for_each(once),
-        _ => refuse("expected names of works, or --once and one name"),
+    let wrong = |name: &&String| !WORKS.iter().any(|work| work.name.starts_with(name.as_str()));
+    if let Some(name) = args.iter().find(wrong) {
+        refuse(&format!("no work begins with {name:?}"));
     }
     println!("{:<42} {:>8} {:>8} {:>8} {:>7} {:>7}", "work", "Mhops", "CPU s", "Mhops/s", "median", "target");
     let mut speeds = vec![];
-    for work in WORKS.iter().filter(|w| names.is_empty() || names.iter().any(|a| w.name.starts_with(*a))) {
-        let (hops, best, median, summary) = measure(work, if names.is_empty() { 7 } else { 3 });
+    for work in WORKS.iter().filter(|w| args.is_empty() || args.iter().any(|a| w.name.starts_with(a))) {
+        let (hops, best, median, summary) = measure(work, if args.is_empty() { 7 } else { 3 });
         let speed = hops / best;
         speeds.push((hops, speed));
         println!(

@@ -32,6 +32,9 @@ array set cell {
     access    10
     seed      1
     jitter    0
+    order     1
+    many      0
+    through   0
     trace     {}
 }
 # kind      tahoe | reno | newreno | sack | vegas | hoe (newreno with its estimate of the first ssthresh)
@@ -48,6 +51,9 @@ array set cell {
 # access    rate of the access links over the bottleneck's
 # seed      of ns-2's default stream: RED's draws and the phase of each flow's 10 ms clock
 # jitter    us; each flow starts later by a uniform draw from 0 to this
+# order     flow i has the round-trip time of place i x order, modulo the flows; 1 is ascending
+# many      1 prepares thousands of flows in a time and memory that grow with their number, not with its square
+# through   1 counts the packets that leave the bottleneck
 # trace     a file for ns-2's own trace of every packet on every link
 
 if {[llength $argv] % 2 != 0} {
@@ -84,6 +90,11 @@ if {$cell(kind) eq "sack"} {
 set unlimited 1000000
 
 set ns [new Simulator]
+if {$cell(many)} {
+    # Computed routes take memory for each pair of nodes, and every new link is searched in a list for the animator.
+    $ns rtproto Manual
+    Simulator instproc register-nam-linkconfig {link} {}
+}
 if {$cell(trace) ne ""} { $ns trace-all [open $cell(trace) w] }
 
 # ns-2 fills its generator's whole state with the seed, so the draws of seeds 1,
@@ -150,11 +161,27 @@ if {$cell(queue) ne "drop-tail"} {
     [$bottleneck queue] target $leave
 }
 
+# Counts the packets that leave the bottleneck.
+if {$cell(through)} {
+    set out [new SnoopQueue/Out]
+    $out set-monitor $drops
+    $out target [[$bottleneck queue] target]
+    [$bottleneck queue] target $out
+}
+
+# Routes of `node`: to `neighbour`, or to all others through it.
+proc route {node args} { eval [list [$node get-module Manual] add-route-to-adj-node] $args }
+if {$cell(many)} {
+    route $r1 -default $r2
+    route $r2 -default $r1
+}
+
 # Another seed than the default stream's, or both would draw the same numbers.
 set start_draw [new RNG]
 $start_draw seed [spread [expr {$cell(seed) + 1000}]]
 for {set i 0} {$i < $cell(flows)} {incr i} {
-    set place [expr {$cell(flows) > 1 ? 2.0 * $i / ($cell(flows) - 1) - 1.0 : 0.0}]
+    set place [expr {$i * $cell(order) % $cell(flows)}]
+    set place [expr {$cell(flows) > 1 ? 2.0 * $place / ($cell(flows) - 1) - 1.0 : 0.0}]
     set rtt [expr {$cell(rtt) * (1.0 + $cell(spread) * $place)}]
     set access_delay [expr {($rtt / 2.0 - $core_delay) / 2.0}]
     set src [$ns node]
@@ -163,6 +190,12 @@ for {set i 0} {$i < $cell(flows)} {incr i} {
         $ns duplex-link $a $b [expr {$cell(access) * $cell(rate)}]Mb ${access_delay}ms DropTail
         $ns queue-limit $a $b $unlimited
         $ns queue-limit $b $a $unlimited
+    }
+    if {$cell(many)} {
+        foreach {host router} [list $src $r1 $dst $r2] {
+            route $host -default $router
+            route $router $host
+        }
     }
     set tcp($i) [new $sender]
     set peer [new $sink]
@@ -185,6 +218,14 @@ proc cpu_seconds {} {
     close $file
     set fields [string range $stat [string last ")" $stat] end]
     return [expr {([lindex $fields 12] + [lindex $fields 13]) / 100.0}]
+}
+
+# Peak memory of this process, MB.
+proc peak_memory {} {
+    set file [open /proc/self/status]
+    regexp {VmHWM:\s+([0-9]+) kB} [read $file] -> kilobytes
+    close $file
+    return [expr {$kilobytes / 1e3}]
 }
 
 proc every_flow {variable} {
@@ -215,13 +256,15 @@ proc finish {} {
     # A packet counts once for each link it crosses: data one access link, then
     # two more links unless dropped; an ACK three. At the end, a data packet in
     # transit counts as if it had arrived, and an ACK in transit does not count.
-    set hops [expr {3 * [total $sent] - 2 * $lost + 3 * [total [every_flow nackpack_]]}]
+    set through [expr {$cell(through) ? [$drops set pdepartures_] : [total $sent] - $lost}]
+    set hops [expr {[total $sent] + 2 * $through + 3 * [total [every_flow nackpack_]]}]
     set cpu [expr {[cpu_seconds] - $built}]
     puts "{\"delivered\":\[[join $delivered ,]\],\
 \"sent\":\[[join $sent ,]\],\
 \"retransmits\":\[[join [every_flow nrexmitpack_] ,]\],\
 \"timeouts\":\[[join [every_flow nrexmit_] ,]\],\
-\"drops\":[expr {int($lost)}],\"mean_queue\":[mean_queue],\"packet_hops\":[expr {int($hops)}],\"cpu_s\":[format %.2f $cpu]}"
+\"drops\":[expr {int($lost)}],\"through\":[expr {int($through)}],\"mean_queue\":[mean_queue],\"packet_hops\":[expr {int($hops)}],\"cpu_s\":[format %.2f $cpu],\
+\"built_s\":[format %.2f $built],\"peak_mb\":[peak_memory]}"
     exit 0
 }
 $ns at $cell(duration) finish
