@@ -3,6 +3,7 @@
 use firstflight_contract::{Role, Signals};
 use firstflight_scenario::{Candidate, Network, Profile, SchemeSpec, Settings, Threshold};
 use firstflight_schemes::registry::AnyPhase;
+use firstflight_schemes::scheme::Info;
 
 use crate::how::deployable;
 use crate::input::Input;
@@ -78,7 +79,7 @@ pub fn default_candidates(
     all.filter(|candidate| !only_deployable || deployable(candidate, profile)).collect()
 }
 
-/// The stack's own scheme with settings that an operator can change.
+/// The stack's own scheme with settings that an operator can change, and that act on this scheme.
 fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
     let scenario = match input {
         Input::Scenario(loaded) => Some(&loaded.scenario),
@@ -89,6 +90,12 @@ fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
     if !profile.stack().operated {
         return vec![];
     }
+    let scheme = input.present(profile);
+    let phases = scheme.build();
+    let has = |test: fn(&Info) -> bool| phases.iter().any(|phase| test(phase.info()));
+    let sets_rate = has(|info| info.needs.has(Signals::PACING));
+    // It has no threshold, and keeps its window after an idle time (Linux: `tcp_slow_start_after_idle_check`).
+    let is_standalone = has(|info| info.role == Role::Standalone);
     let own = Settings::default();
     let windows = DEFAULT_WINDOWS.map(|packets| Settings { initial_window: Some(packets), ..own });
     let mut all = windows.to_vec();
@@ -96,17 +103,16 @@ fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
         let larger = DEFAULT_BUFFERS.into_iter().filter(|bytes| *bytes > buffer);
         all.extend(larger.map(|bytes| Settings { buffer: Some(bytes), ..own }));
     }
-    if profile.stack().can_pace() {
+    if profile.stack().can_pace() && !sets_rate {
         all.push(Settings { paced: true, ..own });
         all.extend(windows.map(|window| Settings { paced: true, ..window }));
     }
-    if scenario.is_none_or(|scenario| matches!(scenario.network, Network::Dumbbell(_))) {
+    if !is_standalone && scenario.is_none_or(|scenario| matches!(scenario.network, Network::Dumbbell(_))) {
         all.push(Settings { ssthresh: Some(Threshold::Bdp), ..own });
     }
     // An idle time needs several transfers on one connection.
-    if flow.is_some_and(|flow| flow.rounds.is_some()) {
+    if !is_standalone && flow.is_some_and(|flow| flow.rounds.is_some()) {
         all.push(Settings { keeps_window: true, ..own });
     }
-    let scheme = input.present(profile);
     all.into_iter().map(|settings| Candidate { scheme: scheme.clone(), settings }).collect()
 }
