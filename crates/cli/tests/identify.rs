@@ -122,3 +122,25 @@ fn a_capture_without_a_flight_is_refused_in_one_line() {
     );
     assert_eq!((refused.code, &*refused.out), (2, ""));
 }
+
+#[test]
+fn a_server_that_runs_bbr_is_offered_the_settings_that_act_on_it() {
+    let scratch = Scratch::new();
+    let path = "[path]\nrate = \"20 Mbit/s\"\nrtt = \"60 ms\"\nbuffer = \"100 packets\"\n";
+    scratch.write(
+        "bbr.toml",
+        format!("{path}[[flow]]\nsize = \"1 MB\"\nprofile = \"linux\"\nstartup = \"bbr\"\n"),
+    );
+    let made = scratch.run(&["run", "bbr.toml", "--trace"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let found = scratch.run(&["compare", "out/run.pcapng", "--size", "30KB", "--json"]).json();
+    let schemes = found["results"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .map(|one| one["scheme"].as_str().expect("a label"));
+    let mut of_bbr: Vec<&str> = schemes.filter(|label| label.starts_with("bbr")).collect();
+    of_bbr.sort_unstable();
+    // BBR sets its own pacing rate, and has no threshold.
+    assert_eq!(of_bbr, ["bbr", "bbr@iw16", "bbr@iw20", "bbr@iw30", "bbr@iw60"]);
+}
