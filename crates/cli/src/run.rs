@@ -116,9 +116,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Failure> {
 /// Where the threads of a run spent their time.
 fn of_threads(timings: &Timings) -> String {
     let division = match timings.division {
-        Division::Whole => {
-            "One thread had the whole run.".into()
-        }
+        Division::Whole => "One thread had the whole run.".into(),
         Division::Parts(parts) => format!("{parts} parts that nothing couples."),
         Division::Groups(windows) => {
             format!("{} groups of links, whose threads met {windows} times.", timings.threads.len())
