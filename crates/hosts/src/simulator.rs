@@ -191,7 +191,7 @@ fn run(
     let captured = observe.capture.and_then(|wanted| capture(network, scheme, wanted));
     let (part, capture) = captured.map_or((None, None), |(outcome, capture)| (Some(outcome), Some(capture)));
     let mut timings = None;
-    let mut whole = || match cost::clock().filter(|_| observe.timings) {
+    let mut whole = || match observe.timings.then(cost::clock).flatten() {
         Some(clock) => {
             let (outcome, times) = simulate_timed(network, threads, &clock);
             timings = Some(times);
