@@ -94,7 +94,7 @@ fn settings_of_the_stack(input: &Input, profile: Profile) -> Vec<Candidate> {
     let phases = scheme.build();
     let has = |test: fn(&Info) -> bool| phases.iter().any(|phase| test(phase.info()));
     let sets_rate = has(|info| info.needs.has(Signals::PACING));
-    // It has no threshold, and keeps its window after an idle time (Linux: `tcp_slow_start_after_idle_check`).
+    // Such a scheme reads no threshold of the stack, and keeps its window after an idle time (Linux: `tcp_slow_start_after_idle_check`).
     let is_standalone = has(|info| info.role == Role::Standalone);
     let own = Settings::default();
     let windows = DEFAULT_WINDOWS.map(|packets| Settings { initial_window: Some(packets), ..own });

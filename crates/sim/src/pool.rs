@@ -18,7 +18,7 @@ pub(crate) fn map<T: Send, R: Send>(
     if threads <= 1 {
         let results = items.into_iter().map(work).collect();
         let working = watch.since(began);
-        return (results, vec![Spent::of(working, working)]);
+        return (results, vec![Spent { working, ..Spent::default() }]);
     }
     let items = Mutex::new(items.into_iter().enumerate());
     let take = || items.lock().unwrap_or_else(PoisonError::into_inner).next();

@@ -14,7 +14,6 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, panicking, scope};
-use std::time::Duration;
 
 /// Looks at the others before a thread that waits sleeps: some 20 us, which is how long it takes to wake one.
 const LOOKS: u32 = 1000;
@@ -48,9 +47,8 @@ impl Windows {
         let of = |group| self.whole.of_group(network, &self.groups, group as u8);
         let plans: Vec<Plan> = (0..self.groups.count).map(of).collect();
         let (engines, times): (Vec<_>, Vec<Times>) = run(network, &plans, watch)?.into_iter().unzip();
-        let timings = |outcome| {
-            let mut threads: Vec<Spent> =
-                times.iter().map(|times| Spent::of(times.whole, times.whole - times.waiting)).collect();
+        let timed = |outcome| {
+            let mut threads: Vec<Spent> = times.iter().map(|times| times.spent).collect();
             // The thread of the caller prepares, and puts the outcomes together.
             threads[0].working = watch.since(began).saturating_sub(threads[0].waiting);
             (outcome, Timings { division: Division::Groups(times[0].windows), threads })
@@ -61,9 +59,9 @@ impl Windows {
             drop(engines);
             let mut engine = Engine::new(network, &self.whole, Some(end), NoObserver);
             engine.run();
-            return Some(timings(outcome_of(engine, end, network.grid.0, &network.links).0));
+            return Some(timed(outcome_of(engine, end, network.grid.0, &network.links).0));
         }
-        Some(timings(together(network, &self.groups, engines, end)))
+        Some(timed(together(network, &self.groups, engines, end)))
     }
 }
 
@@ -91,11 +89,10 @@ pub(crate) fn in_turns(network: &Network, threads: usize, mut after: impl FnMut(
     }
 }
 
-/// Times of the thread of a group.
+/// Times of the thread of a group, and the number of its windows.
 #[derive(Default)]
 struct Times {
-    whole: Duration,
-    waiting: Duration,
+    spent: Spent,
     windows: u64,
 }
 
@@ -111,8 +108,9 @@ fn run<'r>(
         let _guard = Guard(&meeting);
         let began = watch.now();
         let mut engine = Engine::new(network, &plans[group], None, NoObserver);
-        let times = go(&mut engine, &meeting, group, watch)?;
-        Some((engine, Times { whole: watch.since(began), ..times }))
+        let mut times = go(&mut engine, &meeting, group, watch)?;
+        times.spent.working = watch.since(began).saturating_sub(times.spent.waiting);
+        Some((engine, times))
     };
     let one = &one;
     scope(|scope| {
@@ -144,7 +142,7 @@ fn go(engine: &mut Engine<NoObserver>, meeting: &Meeting, group: usize, watch: W
         }
         let since = watch.now();
         let until = meeting.meet(group, turn, soonest)?;
-        times.waiting += watch.since(since);
+        times.spent.waiting += watch.since(since);
         times.windows += 1;
         meeting.mail(group).into_iter().for_each(|away| engine.arrive(&away));
         if !engine.run_until(until) {
@@ -166,10 +164,12 @@ struct Meeting {
     mail: [Mutex<Vec<Away>>; MOST],
     /// Whether a thread has left for good.
     left: AtomicBool,
-    /// Number of threads that sleep. `told` wakes them; `doze` is its lock.
+    /// Number of threads that sleep.
     asleep: AtomicUsize,
-    doze: Mutex<()>,
+    /// Wakes them.
     told: Condvar,
+    /// Lock of `told`.
+    doze: Mutex<()>,
 }
 
 impl Meeting {
