@@ -43,7 +43,7 @@ stacks: ## install nginx, HAProxy, ngtcp2, quic-go, aioquic, quiche and s2n-quic
 additions: packages-build ## add one of each thing by the files that ARCHITECTURE.md names, in a copy of the repository
 	tools/additions
 
-bench: packages-build packages-bench ## measure the speed of the simulator, and of ns-2 if it is installed
+bench: packages-build packages-bench ## measure the speed of the simulator
 	cargo bench --locked --package firstflight-sim --bench engine
 	cargo bench --locked --package firstflight-hosts --bench threads
 

@@ -3,9 +3,8 @@
 //!
 //! `make bench` runs this in a release build. A packet-hop is one packet or ACK over one link. Times are CPU
 //! seconds of this process, the best of several runs, because on a shared machine the best run is the least
-//! disturbed. If valgrind is installed, the instructions per packet-hop follow; if ns-2 is installed, its
-//! speed on the same works; and finally the speed-up of parallel replications. Names of works as arguments
-//! select those works. `--once NAME` makes one run and prints one line for a program: million packet-hops, CPU seconds without
+//! disturbed. If valgrind is installed, the instructions per packet-hop follow, and then the speed-up of parallel replications. Names
+//! of works as arguments select those works. `--once NAME` makes one run and prints one line for a program: million packet-hops, CPU seconds without
 //! and with the preparation, peak memory in MB, a hash of the outcome, packets that crossed the bottleneck, drops there, and the
 //! work: flows, Mbit/s, round-trip time in ms, buffer in packets, seconds, name. A number after NAME is its length in seconds.
 //! `tools/bench-against` and `tools/bench-peers` read it.
@@ -271,20 +270,6 @@ fn instructions() -> Option<f64> {
     line.split_whitespace().last()?.parse().ok()
 }
 
-/// ns-2's million packet-hops per CPU second on works A and B, if it is installed.
-fn ns2() -> Vec<(String, f64)> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ns2/scripts/speed.tcl");
-    let Ok(out) = Command::new("ns").arg(script).output() else { return vec![] };
-    String::from_utf8_lossy(&out.stdout)
-        .lines()
-        .skip(1)
-        .filter_map(|line| {
-            let cells: Vec<&str> = line.split('|').collect();
-            Some((cells.first()?.to_string(), cells.last()?.parse().ok()?))
-        })
-        .collect()
-}
-
 /// Million packet-hops of work A per second of wall time, with runs in each of `threads` threads.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn in_parallel(threads: usize) -> f64 {
@@ -349,11 +334,11 @@ fn main() {
         refuse(&format!("no work begins with {name:?}"));
     }
     println!("{:<42} {:>8} {:>8} {:>8} {:>7} {:>7}", "work", "Mhops", "CPU s", "Mhops/s", "median", "target");
-    let mut speeds = vec![];
+    let mut first = None;
     for work in WORKS.iter().filter(|w| args.is_empty() || args.iter().any(|a| w.name.starts_with(a))) {
         let (hops, best, median, summary) = measure(work, if args.is_empty() { 7 } else { 3 });
         let speed = hops / best;
-        speeds.push((hops, speed));
+        first = first.or(Some(hops));
         println!(
             "{:<42} {hops:>8.3} {best:>8.4} {speed:>8.1} {:>7.1} {:>7.0}  {summary}",
             work.name,
@@ -369,13 +354,9 @@ fn main() {
     if !args.is_empty() {
         return;
     }
-    if let Some(count) = instructions() {
-        let per_hop = count * 1e-6 / speeds[0].0;
+    if let (Some(count), Some(hops)) = (instructions(), first) {
+        let per_hop = count * 1e-6 / hops;
         println!("{:<42} {per_hop:>8.1} per packet-hop on work A (target 150)", "instructions");
-    }
-    for (work, theirs) in ns2() {
-        let ours = speeds[usize::from(work == "B")].1;
-        println!("{:<42} {theirs:>8.2} Mhops/s on work {work}: {:.0} times slower", "ns-2", ours / theirs);
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (one, all) = (in_parallel(1), in_parallel(cores));
